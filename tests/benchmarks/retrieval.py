@@ -34,7 +34,7 @@ from tierline.memory.levels import Budgets
 from tierline.memory.recall import recall, render
 from tierline.memory.view import Keeper, messages
 from tierline.session.counting import make_counters
-from tierline.session.retrieval.meaning import Meaning
+from tierline.session.retrieval.semantic import SemanticRanking
 from tierline.store.group_search import GroupSearch
 
 CONTEXT = 4_000
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     parser.add_argument("--full", action="store_true")
     options = parser.parse_args(list(arguments or []))
     os.environ["TIERLINE_EMBEDDINGS_NICE"] = "0"
-    meaning = Meaning(MemoryConfig(), None)
+    meaning = SemanticRanking(MemoryConfig(), None)
     hits: dict[str, dict[str, list[tuple[bool, bool]]]] = {}
     present: dict[str, list[bool]] = {}
     times: list[float] = []
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
 
 def _measure(
     dialogue: Dialogue,
-    meaning: Meaning,
+    meaning: SemanticRanking,
     hits: dict[str, dict[str, list[tuple[bool, bool]]]],
     present: dict[str, list[bool]],
     times: list[float],
@@ -140,7 +140,7 @@ def _measure(
 
 
 def _contexts(
-    history: list[Message], turns: Sequence[Group], tables: GroupSearch, meaning: Meaning
+    history: list[Message], turns: Sequence[Group], tables: GroupSearch, meaning: SemanticRanking
 ) -> Mapping[str, Callable[[Question], str]]:
     count = _counter()
     sizes = {g.id: count([to_prompt(m) for m in g.messages]) for g in turns}
@@ -206,10 +206,10 @@ def _contexts(
     return found
 
 
-def _embed(meaning: Meaning, history: Sequence[Message]) -> None:
+def _embed(meaning: SemanticRanking, history: Sequence[Message]) -> None:
     """All turns at once, before anything is asked; the product does it turn by turn."""
     from tierline.context.text import sha256
-    from tierline.session.retrieval.meaning import group_text
+    from tierline.session.retrieval.semantic import group_text
 
     meaning.warm(history)
     meaning.embedder.ready([sha256(group_text(g)) for g in groups(history)[:-1]], 600)

@@ -35,7 +35,7 @@ from benchmarks.commit_sources import MAX_TOUCHED, Commit, GitHistory, PatchSeri
 from benchmarks.quotes import commits_table
 from tierline.context.mode import LIMITS, ContextMode
 from tierline.context.retrieval.graph import done
-from tierline.context.retrieval.rank import Blend, RankQuery, rank_files
+from tierline.context.retrieval.rank import RankQuery, SignalWeights, rank_files
 from tierline.context.retrieval.words import query_terms, terms
 from tierline.session.retrieval.service import CANDIDATES
 from tierline.session.retrieval.touchpoints import CardReader, gather
@@ -91,7 +91,7 @@ class PlainBm25:
 
 
 def measure(
-    source: Iterable[Commit], tree: Path, blend: Blend | None, seed: int = 7
+    source: Iterable[Commit], tree: Path, blend: SignalWeights | None, seed: int = 7
 ) -> tuple[list[dict[str, Any]], dict[str, float]]:
     """One row per commit with the places of its touched files in each ranking, and times."""
     chance = random.Random(seed)
@@ -221,7 +221,7 @@ def main(arguments: Sequence[str] = ()) -> dict[str, Any]:
     parser.add_argument("--half", choices=("even", "odd"), help="every other commit only")
     parser.add_argument("--blend", type=json.loads, default={}, help="other weights, as JSON")
     options = parser.parse_args(list(arguments))
-    blend = Blend(**options.blend)
+    blend = SignalWeights(**options.blend)
     everything: list[dict[str, Any]] = []
     by_source: list[dict[str, Any]] = []
 

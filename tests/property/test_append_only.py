@@ -29,7 +29,7 @@ from tierline.context.tiers.base import Arrangement
 from tierline.context.tiers.rewrites import NAMES, accounted
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
-from tierline.session.requests.tiering import Line, SentState
+from tierline.session.requests.tiering import CacheLine, SentState
 from wire.agents import Use
 from wire.rules import Answer
 
@@ -81,13 +81,13 @@ class AppendOnly(RuleBasedStateMachine):
         """The other branch."""
         self.hidden: set[str] = set()
         self.number = 0
-        self.before: dict[Line, list[str]] = {}
+        self.before: dict[CacheLine, list[str]] = {}
         """The parts of each line's newest request."""
-        self.thoughts: dict[Line, int] = {}
+        self.thoughts: dict[CacheLine, int] = {}
         """How much thinking it gave back."""
-        self.groups: dict[Line, str] = {}
-        self.newest: Line | None = None
-        self.rewound: set[Line] = set()
+        self.groups: dict[CacheLine, str] = {}
+        self.newest: CacheLine | None = None
+        self.rewound: set[CacheLine] = set()
         """Lines whose conversation is no longer what was sent."""
 
     def teardown(self) -> None:
@@ -99,8 +99,8 @@ class AppendOnly(RuleBasedStateMachine):
         return not atoms or atoms[-1][-1].role == "assistant"
 
     @property
-    def line(self) -> Line:
-        return Line("s", self.branch, self.service.maker)
+    def line(self) -> CacheLine:
+        return CacheLine("s", self.branch, self.service.maker)
 
     def _ask_service(self, service: Service) -> None:
         self.service = self.world.service = service
@@ -279,7 +279,7 @@ class AppendOnly(RuleBasedStateMachine):
         self.number += 1
         return self.service.answer(body, self.world.answered, answer, self.number)
 
-    def _inherited(self, line: Line) -> list[str]:
+    def _inherited(self, line: CacheLine) -> list[str]:
         """What a line that has sent nothing begins with: the newest, if it has the same reader."""
         newest = self.newest
         return self.before[newest] if newest and newest.reader == line.reader else []

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property.strategies import json_values, odd_text
-from tierline.context.edits.blocks import Block, Proposal, apply, propose
+from tierline.context.edits.blocks import Proposal, SearchReplaceBlock, apply, propose
 from tierline.providers.base import ProviderError, Stop, StreamEvent, TextChunk, ToolCall
 from tierline.providers.completion import CompletionReader
 from tierline.providers.messages import MessageReader
@@ -173,7 +173,7 @@ def test_any_edit_block_applies_or_says_why(
 ) -> None:
     """Blocks of any text, also such as occur in the file: all of them or none, never half."""
     from_file = [(text[at : at + size], new) for at, size, new in parts]
-    found = propose(text, [Block(old, new) for old, new in (*pairs, *from_file)])
+    found = propose(text, [SearchReplaceBlock(old, new) for old, new in (*pairs, *from_file)])
     if isinstance(found, Proposal):
         assert found.before == text and apply(text, found.hunks) == found.after
         assert apply(text, ()) == text

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from property.strategies import odd_text
 from support.planning import shipped
 from tierline.context.counting import TokenCounter
-from tierline.context.edits.blocks import Block, Proposal, propose
+from tierline.context.edits.blocks import Proposal, SearchReplaceBlock, propose
 from tierline.context.edits.hunks import Hunk
 from tierline.context.edits.positions import TextChange, Units, changes
 from tierline.context.filetext import FileFacts
@@ -133,7 +133,7 @@ def test_edits_reach_the_editor_at_the_same_places(
     units: Units, raw: str, parts: list[tuple[int, int, str]], bom: bool
 ) -> None:
     before = normalise(raw)
-    blocks = [Block(before[at : at + size], normalise(new)) for at, size, new in parts]
+    blocks = [SearchReplaceBlock(before[at : at + size], normalise(new)) for at, size, new in parts]
     found = propose(before, blocks)
     if not isinstance(found, Proposal):
         assert found.reason

@@ -15,7 +15,7 @@ from tierline.context.items import Item, Pin, Section
 from tierline.context.limits import Limits, compaction_trigger
 from tierline.context.mode import ContextMode
 from tierline.context.models import ModelFacts
-from tierline.context.plan import FRAME_KEY, Absent, ContextPlan, plan
+from tierline.context.plan import FRAME_KEY, ContextPlan, UnavailableItem, plan
 from tierline.context.plan_diff import diff
 from tierline.context.plan_json import plan_from_json, plan_to_json
 from tierline.context.prompt import PromptBlock, PromptMessage
@@ -200,7 +200,7 @@ def test_every_listed_file_is_in_the_body_or_out_with_a_reason(
         for n, size in enumerate(sizes)
     ]
     gone = [
-        Absent(f"file:gone{n}.py", Section.FILES, "missing", "It is not on disk any more.")
+        UnavailableItem(f"file:gone{n}.py", Section.FILES, "missing", "It is not on disk any more.")
         for n in range(missing)
     ]
     made = plan(files, limits, mode=mode, absent=gone)

@@ -26,7 +26,7 @@ from tierline.context.items import Item, Pin, Section
 from tierline.context.limits import Limits
 from tierline.context.mode import ContextMode
 from tierline.context.models import ModelFacts
-from tierline.context.plan import Absent
+from tierline.context.plan import UnavailableItem
 from tierline.context.prompt import ToolSpec
 from tierline.context.text import sha256
 from tierline.history.messages import Message
@@ -35,7 +35,7 @@ from tierline.providers.base import Provider
 from tierline.providers.openai import OpenAIProvider
 from tierline.providers.transport import Endpoint
 from tierline.session.requests.candidates import Snapshot
-from tierline.session.requests.composer import Composed, Composer
+from tierline.session.requests.composer import ComposedRequest, Composer
 from tierline.session.state.plan import LastPlan
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
@@ -124,7 +124,9 @@ def snapshots(draw: st.DrawFn) -> tuple[Snapshot, TokenCounter]:
         messages=messages,
         files=tuple(files),
         absent=tuple(
-            Absent(f"file:gone{n}.py", Section.FILES, "missing", "It is not on disk any more.")
+            UnavailableItem(
+                f"file:gone{n}.py", Section.FILES, "missing", "It is not on disk any more."
+            )
             for n in range(draw(st.integers(0, 2)))
         ),
         group_id=messages[-1].group_id,
@@ -156,7 +158,7 @@ PROVIDERS: dict[str, Provider] = {
 }
 
 
-def compose(composer: Composer, snapshot: Snapshot, counter: TokenCounter) -> Composed:
+def compose(composer: Composer, snapshot: Snapshot, counter: TokenCounter) -> ComposedRequest:
     try:
         return composer._work(snapshot, counter, PROVIDERS[snapshot.strategy])
     except FixedPartTooLarge:
@@ -206,7 +208,7 @@ def _edited(item: Item, text: str, counter: TokenCounter) -> Item:
     return evolve(item, text=rendered, sha256=sha256(rendered), tokens=counter.count(rendered))
 
 
-def _fits(composed: Composed, snapshot: Snapshot, counter: TokenCounter) -> None:
+def _fits(composed: ComposedRequest, snapshot: Snapshot, counter: TokenCounter) -> None:
     limits, plan = snapshot.limits, composed.plan
     size = limits.estimate(counter.count(composed.prompt))
     assert size + composed.prompt.max_output_tokens <= limits.window
@@ -216,7 +218,7 @@ def _fits(composed: Composed, snapshot: Snapshot, counter: TokenCounter) -> None
     assert sum(section.tokens for section in report.sections) == report.used == plan.tokens
 
 
-def _is_what_the_plan_says(composed: Composed, snapshot: Snapshot) -> None:
+def _is_what_the_plan_says(composed: ComposedRequest, snapshot: Snapshot) -> None:
     body = composed.request.body
     text = json.dumps(body, ensure_ascii=False)
     sent = {block.key for block in composed.prompt.system}

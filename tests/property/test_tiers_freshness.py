@@ -29,9 +29,9 @@ from tierline.context.prompt import ToolSpec
 from tierline.context.strict import strict
 from tierline.context.tiers.base import Arrangement, CacheState, Pricing, Signals
 from tierline.providers import render_anthropic, render_openai
-from tierline.session.requests.tiering import Line, SentState
+from tierline.session.requests.tiering import CacheLine, SentState
 
-CHAIN = Line("s")
+CHAIN = CacheLine("s")
 EXAMPLES = int(os.environ.get("TIERLINE_FUZZ_EXAMPLES", "40"))
 AUTOMATIC = ModelFacts("gpt-test", family="openai", caching="automatic", min_cacheable_tokens=1024)
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tierline import protocol as p
+from tierline.context.display import plain_markdown, shown_name, unlinked
 from tierline.context.fences import parse_fenced, render_file, render_path
 from tierline.context.refusals import Reason, refuse
 from tierline.context.retrieval.cards import Card, render
 from tierline.context.retrieval.maps import tree
-from tierline.context.showing import plain_markdown, shown_name, unlinked
 from tierline.session.events import EventBus
 from tierline.tools.reading import list_files
 from tierline.tools.searching import search_code

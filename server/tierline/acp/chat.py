@@ -16,7 +16,7 @@ from tierline.acp import options, rows
 from tierline.acp.content import Attached, PromptContent, read_prompt
 from tierline.acp.prompting import Prompting, StoppedError, unless_stopped
 from tierline.acp.workbench import Abilities, AcpWorkbench, terminal_content
-from tierline.context.showing import plain_markdown
+from tierline.context.display import plain_markdown
 from tierline.context.text import clip
 from tierline.errors import TierlineError
 from tierline.mcpservers.definitions import ServerDefinition

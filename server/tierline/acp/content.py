@@ -11,8 +11,8 @@ from acp import schema
 from attrs import field, frozen
 
 from tierline import protocol as p
+from tierline.context.display import visible_text
 from tierline.context.fences import render_file
-from tierline.context.showing import visible_text
 from tierline.context.text import clip
 
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})

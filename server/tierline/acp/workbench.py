@@ -15,16 +15,16 @@ from acp import Client, RequestError, helpers, schema
 from attrs import define, frozen
 
 from tierline import disk
+from tierline.context.display import visible_text
 from tierline.context.edits.positions import TextChange, Units
 from tierline.context.filetext import FileText
-from tierline.context.showing import visible_text
 from tierline.context.text import clip, normalise, sha256
 from tierline.protocol import EditorContent, EditorProvideParams
 from tierline.session.workbench import (
     CONSENT,
     EDITS,
     Annotation,
-    Applied,
+    ApplyResult,
     FileChange,
     TerminalCommand,
 )
@@ -107,12 +107,12 @@ class AcpWorkbench:
                 known[uri] = Document(uri, text, version if same else version + 1)
         self.documents = known
 
-    async def apply(self, change: FileChange, annotation: Annotation) -> Applied:  # noqa: ARG002
+    async def apply(self, change: FileChange, annotation: Annotation) -> ApplyResult:  # noqa: ARG002
         """See ``Workbench.apply``: the client writes the whole text, or we do if it cannot."""
         if self._abilities.write:
             return await self._apply_there(change)
         if change.uri in self.documents:
-            return Applied(False, "it has unsaved changes, and the client cannot be written to")
+            return ApplyResult(False, "it has unsaved changes, and the client cannot be written to")
         return await asyncio.to_thread(_apply_on_disk, change)
 
     async def ask(self, text: str, actions: Sequence[str]) -> str:
@@ -197,10 +197,10 @@ class AcpWorkbench:
             return None
         return found.content
 
-    async def _apply_there(self, change: FileChange) -> Applied:
+    async def _apply_there(self, change: FileChange) -> ApplyResult:
         path = _path(change.uri)
         if path is None:
-            return Applied(False, "it is no file")
+            return ApplyResult(False, "it is no file")
         held = self.documents.get(change.uri)
         if change.create:
             text = ""
@@ -209,10 +209,10 @@ class AcpWorkbench:
         else:
             disk = await asyncio.to_thread(_on_disk, change.uri)
             if disk is None:
-                return Applied(False, "it cannot be read any more")
+                return ApplyResult(False, "it cannot be read any more")
             text = disk
         if change.base and sha256(normalise(text)) != change.base:
-            return Applied(False, "the file has changed meanwhile")
+            return ApplyResult(False, "the file has changed meanwhile")
         after = changed(text, change.changes)
         try:
             async with asyncio.timeout(CLIENT_SECONDS):
@@ -220,9 +220,9 @@ class AcpWorkbench:
                     session_id=self.session_id, path=str(path), content=after
                 )
         except FAULTS as error:
-            return Applied(False, f"the client refused ({_said(error)})")
+            return ApplyResult(False, f"the client refused ({_said(error)})")
         await self.refresh([change.uri])
-        return Applied(True)
+        return ApplyResult(True)
 
     # --- terminals -------------------------------------------------------------------------------
 
@@ -322,22 +322,22 @@ def _on_disk(uri: str) -> str | None:
     return data.decode(found.facts.encoding).removeprefix("\ufeff")
 
 
-def _apply_on_disk(change: FileChange) -> Applied:
+def _apply_on_disk(change: FileChange) -> ApplyResult:
     path = _path(change.uri)
     if path is None:
-        return Applied(False, "it is no file")
+        return ApplyResult(False, "it is no file")
     try:
         if change.create:
             path.parent.mkdir(parents=True, exist_ok=True)
             place = disk.resolved(path.parent) / path.name
             disk.create(place, changed("", change.changes).encode(), mode=0o666)
-            return Applied(True)
+            return ApplyResult(True)
         place = disk.resolved(path)
         before = decode(disk.read(place, _MOST_BYTES))
         if not isinstance(before, FileText):
-            return Applied(False, "it is no text any more")
+            return ApplyResult(False, "it is no text any more")
         after = changed(before.text, change.changes)
         disk.replace(place, encode_back(before, _LINE_END.sub("\n", after)))
     except (OSError, ValueError) as error:
-        return Applied(False, str(getattr(error, "strerror", None) or error))
-    return Applied(True)
+        return ApplyResult(False, str(getattr(error, "strerror", None) or error))
+    return ApplyResult(True)

@@ -25,7 +25,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from tierline.cli import speaking
-from tierline.context.showing import printable
+from tierline.context.display import printable
 from tierline.errors import TierlineError
 from tierline.speech.translator import spoken, spoken_label, spoken_lines
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tierline.cli.common import _Json, _Root, out, print_json
-from tierline.context.showing import printable
+from tierline.context.display import printable
 from tierline.speech.translator import spoken, spoken_label
 
 app = typer.Typer()

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tierline.cli.common import _Json, _Root, home_of, print_json, say, tell, write
-from tierline.context.showing import printable
+from tierline.context.display import printable
 from tierline.speech.translator import spoken, spoken_label
 
 app = typer.Typer()

@@ -31,7 +31,7 @@ from tierline.cli.common import (
     tell,
     write,
 )
-from tierline.context.showing import printable
+from tierline.context.display import printable
 from tierline.errors import TierlineError
 from tierline.speech.translator import spoken_label
 

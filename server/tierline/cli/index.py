@@ -117,7 +117,7 @@ def _embed(session: Session, step: Callable[[int, int], None]) -> tuple[int, int
     """How many turns are embedded, and how many there are."""
     from tierline.context.text import sha256
     from tierline.history.groups import groups
-    from tierline.session.retrieval.meaning import group_text
+    from tierline.session.retrieval.semantic import group_text
 
     embedder = session.meaning.embedder
     if not session.meaning.available:

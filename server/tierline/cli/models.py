@@ -76,25 +76,25 @@ def _adapter(model: str) -> str:
 
 
 def _one(facts: ModelFacts) -> None:
-    from tierline.context import modelwords
+    from tierline.context import model_texts
 
     out.print(facts.name, style="bold")
-    for line in (modelwords.summary(facts), modelwords.details(facts)):
+    for line in (model_texts.summary(facts), model_texts.details(facts)):
         out.print(" · ".join(map(spoken_label, line.split(" · "))))
     if facts.prices.write_5m:
-        tell(f"cache writes {modelwords.dollars(facts.prices.write_5m)} per million")
+        tell(f"cache writes {model_texts.dollars(facts.prices.write_5m)} per million")
     if facts.long_prompt_tokens:
-        long = modelwords.money(facts.long_prices)
+        long = model_texts.money(facts.long_prices)
         tell(f"with more than {facts.long_prompt_tokens:,} tokens of input: {long}")
     for text in (facts.note, f"Source: {facts.source}." if facts.source else ""):
         if text:
             tell(text, "dim")
     if facts.limit_source == "default":
-        tell(modelwords.ADVICE)
+        tell(model_texts.ADVICE)
 
 
 def _table(found: list[ModelFacts]) -> None:
-    from tierline.context import modelwords
+    from tierline.context import model_texts
 
     columns = [("Model", False), ("Reads", True), ("Writes", True), ("In", True), ("Out", True),
                ("Cached", True), ("Notes", False)]  # fmt: skip
@@ -102,8 +102,8 @@ def _table(found: list[ModelFacts]) -> None:
     for facts in found:
         prices = facts.prices
         asked = (prices.input, prices.output, prices.read)
-        money = [modelwords.dollars(price) if price else "" for price in asked]
-        notes = modelwords.details(facts).split(" · ")[1:-1]
+        money = [model_texts.dollars(price) if price else "" for price in asked]
+        notes = model_texts.details(facts).split(" · ")[1:-1]
         rows.append([
             facts.name, f"{facts.max_input_tokens:,}", f"{facts.max_output_tokens:,}", *money,
             ", ".join(spoken_label(note) for note in notes if not note.startswith("source")),

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tierline.cli.common import console
-from tierline.context.showing import printable
+from tierline.context.display import printable
 from tierline.errors import TierlineError
 from tierline.speech.templates import is_number
 from tierline.speech.translator import spoken_label

@@ -24,7 +24,7 @@ from tierline.cli.common import (
     tell,
     write,
 )
-from tierline.context.showing import printable
+from tierline.context.display import printable
 from tierline.speech.translator import spoken, spoken_label
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from attrs import define, field, frozen
 
 from tierline.context.accuracy import Accuracy
-from tierline.context.enforce import Code
+from tierline.context.enforce import PlanCode
 from tierline.context.items import Section
 from tierline.context.limits import Limits, should_compact
 from tierline.context.models import LimitSource, ModelFacts
@@ -17,7 +17,7 @@ from tierline.context.plan import ContextPlan, PlanEntry
 
 
 @frozen
-class Reported:
+class ReportedUsage:
     """The provider's report on one request, in tokens."""
 
     input_tokens: int = 0
@@ -45,9 +45,9 @@ class UsageLedger:
     is in use.
     """
 
-    last: Reported | None = None
+    last: ReportedUsage | None = None
     requests: int = 0
-    lifetime: Reported = field(factory=Reported)
+    lifetime: ReportedUsage = field(factory=ReportedUsage)
 
     def record(
         self,
@@ -60,14 +60,14 @@ class UsageLedger:
         longer about the newest request.
         """
         self.requests += 1
-        report = Reported(
+        report = ReportedUsage(
             max(0, input_tokens or 0),
             max(0, output_tokens or 0),
             None if cache_read_tokens is None else max(0, cache_read_tokens),
             None if cache_write_tokens is None else max(0, cache_write_tokens),
         )
         self.last = report if report.input_tokens else None
-        self.lifetime = Reported(
+        self.lifetime = ReportedUsage(
             self.lifetime.input_tokens + report.input_tokens,
             self.lifetime.output_tokens + report.output_tokens,
             (self.lifetime.cache_read_tokens or 0) + (report.cache_read_tokens or 0),
@@ -109,8 +109,8 @@ class BudgetReport:
     history_tokens: int
     max_history_tokens: int
     compaction_trigger_tokens: int
-    last: Reported | None = None
-    lifetime: Reported = field(factory=Reported)
+    last: ReportedUsage | None = None
+    lifetime: ReportedUsage = field(factory=ReportedUsage)
 
 
 def budget(
@@ -145,7 +145,7 @@ def budget(
         max_history_tokens=most // 16,
         compaction_trigger_tokens=verdict.trigger_tokens,
         last=ledger.last if ledger else None,
-        lifetime=ledger.lifetime if ledger else Reported(),
+        lifetime=ledger.lifetime if ledger else ReportedUsage(),
     )
 
 
@@ -153,7 +153,7 @@ def _shown_under(entry: PlanEntry) -> Section:
     """The section to show an entry under. The prompt being answered is part of the history already,
     but is shown as the prompt.
     """
-    if entry.section is Section.HISTORY and entry.code == Code.REQUIRED:
+    if entry.section is Section.HISTORY and entry.code == PlanCode.REQUIRED:
         return Section.PROMPT
     return entry.section
 

@@ -16,7 +16,7 @@ from tierline.context.limits import EMERGENCY_FACTOR, Limits, compaction_trigger
 from tierline.errors import TierlineError
 
 
-class Code(StrEnum):
+class PlanCode(StrEnum):
     """Why an item is in or out. Stable: clients and stored plans hold them."""
 
     REQUIRED = "required"
@@ -41,11 +41,11 @@ class Code(StrEnum):
 
 
 @frozen
-class Dropped:
+class DroppedItem:
     """An item that is out: why, as a code and as a sentence."""
 
     item: Item
-    code: Code
+    code: PlanCode
     reason: str
 
 
@@ -115,7 +115,7 @@ class Selection:
 
     def __init__(self, items: Iterable[Item]) -> None:
         self.kept: dict[str, Item] = {item.key: item for item in items}
-        self.dropped: list[Dropped] = []
+        self.dropped: list[DroppedItem] = []
         self.tokens = sum(item.tokens for item in self.kept.values())
         self._dependents: dict[str, list[str]] = {}
         for item in self.kept.values():
@@ -146,7 +146,7 @@ class Selection:
             if item.required and item.group and item.section in (Section.HISTORY, Section.PROMPT)
         )
 
-    def drop(self, item: Item, code: Code, reason: str) -> list[Dropped]:
+    def drop(self, item: Item, code: PlanCode, reason: str) -> list[DroppedItem]:
         """Take an item out, and all items that depend on it. Held and absent items stay as they
         are.
         """
@@ -154,12 +154,14 @@ class Selection:
             return []
         del self.kept[item.key]
         self.tokens -= item.tokens
-        gone = [Dropped(item, code, reason)]
+        gone = [DroppedItem(item, code, reason)]
         self.dropped.append(gone[0])
         for key in self._dependents.get(item.key, ()):
             if dependent := self.kept.get(key):
                 gone += self.drop(
-                    dependent, Code.DEPENDENCY, f"It makes no sense without {item.key}: {reason}"
+                    dependent,
+                    PlanCode.DEPENDENCY,
+                    f"It makes no sense without {item.key}: {reason}",
                 )
         return gone
 
@@ -199,14 +201,14 @@ def emergency_truncate(
     if target_tokens is None and held <= EMERGENCY_FACTOR * trigger:
         return []
     target = trigger if target_tokens is None else target_tokens
-    gone: list[Dropped] = []
+    gone: list[DroppedItem] = []
     for unit in selection.history_units():
         if held <= target:
             break
         for item in unit:
             gone += selection.drop(
                 item,
-                Code.TRUNCATED,
+                PlanCode.TRUNCATED,
                 f"History held {held:,} tokens and could not be compacted; the oldest went first.",
             )
         held = history_tokens(selection.kept.values())
@@ -227,11 +229,11 @@ def shed_files(selection: Selection, limits: Limits) -> list[str]:
             break
         name = item.path or item.key
         if item.tokens > most:
-            code = Code.TOO_LARGE
+            code = PlanCode.TOO_LARGE
             whole = item.whole_tokens or item.tokens
             reason = f"{name} alone has {whole:,} tokens; there is room for {most:,} in all."
         else:
-            code = Code.SHED
+            code = PlanCode.SHED
             size = f"{item.tokens:,}"
             if item.whole_tokens:
                 size = f"the first {size} of {item.whole_tokens:,}"
@@ -291,14 +293,14 @@ def shed_rest(selection: Selection, limits: Limits) -> list[str]:
             _LEAVES[unit[0].section],
         )
     )
-    gone: list[Dropped] = []
+    gone: list[DroppedItem] = []
     for unit in units:
         if selection.tokens <= room:
             break
         for item in unit:
             gone += selection.drop(
                 item,
-                Code.LOW_PRIORITY,
+                PlanCode.LOW_PRIORITY,
                 f"The request would have taken {selection.tokens:,} tokens; there is room for "
                 f"{room:,}, and this weighed least.",
             )
@@ -322,7 +324,7 @@ def shed_rest(selection: Selection, limits: Limits) -> list[str]:
     return notices
 
 
-def _history_notice(gone: Sequence[Dropped], why: str) -> str:
+def _history_notice(gone: Sequence[DroppedItem], why: str) -> str:
     messages = sum(max(1, len(drop.item.messages)) for drop in gone)
     tokens = sum(drop.item.tokens for drop in gone)
     noun = "message" if messages == 1 else "messages"

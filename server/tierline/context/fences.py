@@ -11,7 +11,7 @@ import re
 
 from attrs import frozen
 
-from tierline.context.showing import shown_name
+from tierline.context.display import shown_name
 from tierline.context.text import well_formed
 
 _RUN = re.compile("`+")
@@ -40,7 +40,7 @@ LANGUAGES = {
 
 
 @frozen
-class Fenced:
+class FencedFile:
     """One file as read back from a prompt. ``note``: the text after its path, if any."""
 
     path: str
@@ -94,13 +94,13 @@ def render_path(path: str) -> str:
     return json.dumps(path)
 
 
-def parse_fenced(rendered: str) -> list[Fenced]:
+def parse_fenced(rendered: str) -> list[FencedFile]:
     """The files in a text made by ``render_file`` calls, in order, with their exact content.
 
     Text between two files is skipped. Content is never mistaken for a wrapper, as its fence is
     longer than any run inside it.
     """
-    found: list[Fenced] = []
+    found: list[FencedFile] = []
     place = 0
     while head := _HEAD.search(rendered, place):
         marks = head["fence"]
@@ -113,7 +113,7 @@ def parse_fenced(rendered: str) -> list[Fenced]:
         if head["info"].split()[-1:] == [_NO_NEWLINE]:
             text = text[:-1]
         path, note = _split_head(head["path"])
-        found.append(Fenced(path, text, note, head.start(), close.end()))
+        found.append(FencedFile(path, text, note, head.start(), close.end()))
         place = close.end()
     return found
 

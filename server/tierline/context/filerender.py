@@ -22,7 +22,7 @@ class Counts(Protocol):
 
 
 @frozen
-class Rendered:
+class RenderedFile:
     """A file as it is sent. ``cut`` if only its beginning fits."""
 
     of: str
@@ -39,7 +39,7 @@ def cut_sentence(sent: int, whole: int, limit: int = 0) -> str:
     return f"Only the first {sent:,} of its {whole:,} tokens are sent: {why} (maxFileTokens)."
 
 
-class Renderings:
+class RenderCache:
     """Rendered files by key: an unchanged file is neither rendered nor hashed again.
 
     A cut also stays where it was as long as it fits, even if the counter's calibration changes:
@@ -47,17 +47,19 @@ class Renderings:
     """
 
     def __init__(self) -> None:
-        self._whole: dict[str, Rendered] = {}
-        self._cut: dict[str, Rendered] = {}
+        self._whole: dict[str, RenderedFile] = {}
+        self._cut: dict[str, RenderedFile] = {}
 
-    def get(self, entry: FileEntry, counter: Counts, max_tokens: int) -> tuple[Rendered, int, int]:
+    def get(
+        self, entry: FileEntry, counter: Counts, max_tokens: int
+    ) -> tuple[RenderedFile, int, int]:
         """The entry as it is sent, its tokens (at most ``max_tokens``; 0: no limit), and those of
         the whole file.
         """
         whole = self._whole.get(entry.key)
         if whole is None or whole.of != entry.sha256:
             text = fences.render_file(entry.key, entry.text)
-            whole = self._whole[entry.key] = Rendered(entry.sha256, text, sha256(text))
+            whole = self._whole[entry.key] = RenderedFile(entry.sha256, text, sha256(text))
         tokens = counter.count(whole.text)
         if not 0 < max_tokens < tokens:
             self._cut.pop(entry.key, None)
@@ -68,7 +70,7 @@ class Renderings:
             if max_tokens * _LEAST_FILL <= used <= max_tokens:
                 return cut, used, tokens
         text, used = cut_file(entry, counter, max_tokens, tokens)
-        cut = self._cut[entry.key] = Rendered(entry.sha256, text, sha256(text), cut=True)
+        cut = self._cut[entry.key] = RenderedFile(entry.sha256, text, sha256(text), cut=True)
         return cut, used, tokens
 
     def cut_tokens(self, entry: FileEntry, counter: Counts, max_tokens: int) -> int:

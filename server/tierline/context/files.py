@@ -19,7 +19,7 @@ from tierline.context.fileentry import (
     normalized_key,
     to_record,
 )
-from tierline.context.filerender import Counts, Rendered, Renderings
+from tierline.context.filerender import Counts, RenderCache, RenderedFile
 from tierline.context.filetext import FileText, file_text
 from tierline.context.items import Item, Pin, Section
 from tierline.context.refusals import Reason, Refusal, refuse
@@ -42,7 +42,7 @@ class FileContext:
 
     def __init__(self) -> None:
         self._entries: dict[str, FileEntry] = {}
-        self._renderings = Renderings()
+        self._renderings = RenderCache()
 
     def remove_file(self, path: str) -> bool:
         """Remove a file from the list. False if it was not listed."""
@@ -273,7 +273,7 @@ class FileContext:
 
     def rendered(
         self, entry: FileEntry, counter: Counts, max_tokens: int
-    ) -> tuple[Rendered, int, int]:
+    ) -> tuple[RenderedFile, int, int]:
         """A file as it is sent, its tokens, and those of the whole file."""
         return self._renderings.get(entry, counter, max_tokens)
 

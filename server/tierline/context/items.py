@@ -39,7 +39,7 @@ class Pin(StrEnum):
 
 
 @frozen
-class Note:
+class PromptNote:
     """A text that was sent for one prompt alone: a card, a memo, a selection. It stays where it was
     sent, after an item of the conversation, until bytes are rewritten anyway.
     """
@@ -68,7 +68,7 @@ class Note:
 
 
 @frozen
-class Form:
+class MessageForm:
     """The form in which the messages of an item were written, where there are several."""
 
     limits: tuple[tuple[str, tuple[int, ...]], ...] = ()
@@ -109,9 +109,9 @@ class Item:
     """Files: workspace-relative POSIX path, root-qualified in multi-root workspaces."""
     whole_tokens: int = 0
     """Tokens of the whole, if only a part is sent; else 0."""
-    note: Note | None = None
+    note: PromptNote | None = None
     """Set for a text that was sent for an earlier prompt and is still in its place."""
-    form: Form | None = None
+    form: MessageForm | None = None
     """History: the form of its messages, if there were several."""
 
     @classmethod

@@ -22,7 +22,7 @@ _NAMES = ("input", "output", "read", "write_5m", "write_1h")
 
 
 @frozen
-class Listed:
+class ListedModel:
     """The list's facts of a model, in the form of a row of ``models.toml``."""
 
     name: str
@@ -50,20 +50,20 @@ class PublicList:
             for short in shorter(key):
                 self._also.setdefault(short, key)
 
-    def find(self, name: str, host: str = "") -> Listed | None:
+    def find(self, name: str, host: str = "") -> ListedModel | None:
         """The row of a model; ``host`` is the service that runs it, whose prices then count."""
         full = plain(name)
         for short in shorter(full):
             for key in (short, self._also.get(short, "")):
                 if (row := self._row(key, host, name)) is not None:
-                    return Listed(key, row, exact=True)
+                    return ListedModel(key, row, exact=True)
         longest = max((key for key in self._models if begins(full, key)), key=len, default="")
         # ``llama3.2`` without a size: the smallest of the matching models.
         version = any(char.isdigit() for char in full)
         sizes = [key for key in self._models if begins(key, full)] if version else []
         key = longest or min(sizes, key=lambda one: (self._models[one][0], one), default="")
         row = self._row(key, host, name)
-        return Listed(key, row, exact=False) if row is not None else None
+        return ListedModel(key, row, exact=False) if row is not None else None
 
     def _row(self, short: str, host: str, name: str) -> dict[str, Any] | None:
         hosted = self._hosts.get(host, {}).get(short)

@@ -13,15 +13,15 @@ from typing import Any, Literal, TypeAlias, get_args
 from attrs import evolve, field, fields_dict, frozen
 
 from tierline.context.images import ImageRule
-from tierline.context.modellist import Listed, PublicList
+from tierline.context.modellist import ListedModel, PublicList
 from tierline.context.modelnames import plain as plain_name
 
 LimitSource: TypeAlias = Literal["table", "user", "provider", "default"]
 """Where a window's size comes from. ``provider``: the running server reported it."""
 Family: TypeAlias = Literal["anthropic", "openai", "local", "unknown"]
-Thinks: TypeAlias = Literal["no", "can", "always", "unknown"]
+ThinkingSupport: TypeAlias = Literal["no", "can", "always", "unknown"]
 """Whether the model thinks before it answers: never, if asked or by itself, always."""
-Caching: TypeAlias = Literal["explicit", "automatic", "none"]
+CachingKind: TypeAlias = Literal["explicit", "automatic", "none"]
 """explicit: at markers in the request; automatic: every prefix by itself; none: not at all."""
 
 DEFAULT_WINDOW = 32_000
@@ -67,7 +67,7 @@ class ModelFacts:
     image_rule: ImageRule = ImageRule.UNKNOWN
     tools_overhead_tokens: int = 0
     """Tokens that the service adds to a request with tools."""
-    caching: Caching = "none"
+    caching: CachingKind = "none"
     min_cacheable_tokens: int = 1_024
     """Shorter prefixes are not cached."""
     efforts: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class ModelFacts:
     """True if it accepts pictures according to the public list; ``image_rule`` says
     what they cost.
     """
-    reasoning: Thinks = "unknown"
+    reasoning: ThinkingSupport = "unknown"
     responses_only: bool = False
     """True for models that exist only in OpenAI's Responses API."""
     breakpoints: bool = False
@@ -257,7 +257,7 @@ def _best(rows: Iterable[Mapping[str, Any]], name: str) -> Mapping[str, Any] | N
 
 
 def _merged(
-    family: Mapping[str, Any], listed: Listed | None, values: Mapping[str, Any], stem: str
+    family: Mapping[str, Any], listed: ListedModel | None, values: Mapping[str, Any], stem: str
 ) -> dict[str, Any]:
     """A family's values, those of the public list, and corrections by the row for ``stem``."""
     if listed is None:
@@ -279,7 +279,7 @@ def _merged(
 _TARIFF = ("prices", "long_prices", "long_prompt_tokens", "min_cacheable_tokens", "responses_only")
 
 
-def _listed(listed: Listed, family: Mapping[str, Any]) -> dict[str, Any]:
+def _listed(listed: ListedModel, family: Mapping[str, Any]) -> dict[str, Any]:
     """The values of the public list, as far as they do not contradict the family's rules."""
     values = _typed(listed.values)
     if "family" in family:
@@ -363,7 +363,7 @@ _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "margin": _fraction,
     "image_rule": _one_of(ImageRule),
     "tools_overhead_tokens": _whole(0),
-    "caching": _one_of(get_args(Caching)),
+    "caching": _one_of(get_args(CachingKind)),
     "min_cacheable_tokens": _whole(0),
     "efforts": _words,
     "thinks": _flag,
@@ -374,7 +374,7 @@ _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "ttls": _words,
     "long_prompt_tokens": _whole(0),
     "sees": _flag,
-    "reasoning": _one_of(get_args(Thinks)),
+    "reasoning": _one_of(get_args(ThinkingSupport)),
     "responses_only": _flag,
     "breakpoints": _flag,
     "retention": _flag,

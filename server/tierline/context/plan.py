@@ -14,8 +14,8 @@ from typing import Any
 from attrs import evolve, frozen
 
 from tierline.context.enforce import (
-    Code,
-    Dropped,
+    DroppedItem,
+    PlanCode,
     Selection,
     emergency_truncate,
     shed_files,
@@ -70,7 +70,7 @@ class PlanEntry:
 
 
 @frozen
-class Absent:
+class UnavailableItem:
     """Something that is listed but cannot be a candidate: a missing file, a refused one."""
 
     key: str
@@ -82,7 +82,7 @@ class Absent:
 
 
 @frozen
-class Sent:
+class SentItem:
     """A block as it is sent: the item that it comes from and a hash of its content."""
 
     key: str
@@ -121,7 +121,7 @@ class ContextPlan:
     """Id of the ``RetrievalSet`` that the candidates came from."""
     notices: tuple[str, ...] = ()
     """Sentences for the user."""
-    sent: tuple[Sent, ...] = ()
+    sent: tuple[SentItem, ...] = ()
     """The blocks of the request in the order of its bytes; filled in once it is stored."""
 
     def entry(self, key: str) -> PlanEntry | None:
@@ -164,7 +164,7 @@ def plan(
     *,
     model: str = "",
     mode: ContextMode = ContextMode.LIGHT,
-    absent: Sequence[Absent] = (),
+    absent: Sequence[UnavailableItem] = (),
     frame_tokens: int = 0,
     compaction_failed: bool = False,
     branch: str = "main",
@@ -247,7 +247,9 @@ def explain(plan: ContextPlan, key: str) -> str:
 # --- steps ---------------------------------------------------------------------------------------
 
 
-def _plan_id(candidates: Iterable[Item], rest: Sequence[Any], absent: Iterable[Absent]) -> str:
+def _plan_id(
+    candidates: Iterable[Item], rest: Sequence[Any], absent: Iterable[UnavailableItem]
+) -> str:
     """A hash over everything that the plan depends on. Contents enter by their own hashes."""
     lines = [item.identity for item in candidates]
     lines += [repr(value) for value in rest]
@@ -256,17 +258,19 @@ def _plan_id(candidates: Iterable[Item], rest: Sequence[Any], absent: Iterable[A
     return f"plan_{hashlib.sha256(content).hexdigest()[:16]}"
 
 
-def _distinct(candidates: Iterable[Item]) -> tuple[list[Item], list[Dropped]]:
+def _distinct(candidates: Iterable[Item]) -> tuple[list[Item], list[DroppedItem]]:
     """One item per key: the first. Equal copies are dropped; items of other content are listed as
     excluded.
     """
     items: dict[str, Item] = {}
-    dropped: list[Dropped] = []
+    dropped: list[DroppedItem] = []
     for item in candidates:
         first = items.setdefault(item.key, item)
         if first is not item and first.sha256 != item.sha256:
             dropped.append(
-                Dropped(item, Code.DUPLICATE, "Another version of it came first in this request.")
+                DroppedItem(
+                    item, PlanCode.DUPLICATE, "Another version of it came first in this request."
+                )
             )
     return list(items.values()), dropped
 
@@ -308,12 +312,12 @@ def _apply_mode(selection: Selection, mode: ContextMode, limits: Limits) -> None
         if item.pin in (Pin.STICKY, Pin.LEASED) or item.note is not None:
             continue
         if mode is ContextMode.OFF or (item.section is Section.SYMBOLS and not allowed.symbols):
-            selection.drop(item, Code.MODE, f"Context mode {mode.value} retrieves nothing.")
+            selection.drop(item, PlanCode.MODE, f"Context mode {mode.value} retrieves nothing.")
         elif item.section is Section.RETRIEVED:
             if count >= allowed.candidates or tokens + item.tokens > most:
                 selection.drop(
                     item,
-                    Code.MODE_LIMIT,
+                    PlanCode.MODE_LIMIT,
                     f"Context mode {mode.value} takes at most {allowed.candidates} pieces and "
                     f"{most:,} tokens.",
                 )
@@ -326,7 +330,7 @@ def _apply_dependencies(selection: Selection) -> None:
     for item in [item for item in selection.kept.values() if item.depends]:
         missing = [key for key in item.depends if key not in selection.kept]
         if missing and item.key in selection.kept:
-            selection.drop(item, Code.DEPENDENCY, f"It makes no sense without {missing[0]}.")
+            selection.drop(item, PlanCode.DEPENDENCY, f"It makes no sense without {missing[0]}.")
 
 
 _WHY = {
@@ -354,20 +358,20 @@ def _included(item: Item) -> PlanEntry:
 
 def _entry(item: Item) -> PlanEntry:
     if item.key == FRAME_KEY:
-        code, why = Code.FRAME, "what every request costs beside its content."
+        code, why = PlanCode.FRAME, "what every request costs beside its content."
     elif item.required:
-        code, why = Code.REQUIRED, _WHY[item.section]
+        code, why = PlanCode.REQUIRED, _WHY[item.section]
         if item.section is Section.HISTORY:
             why = "the request that is being answered."
     elif item.pin is Pin.STICKY:
-        code, why = Code.PINNED, "you pinned it."
+        code, why = PlanCode.PINNED, "you pinned it."
     elif item.pin is Pin.LEASED:
-        code, why = Code.LEASED, "pinned for the current task."
+        code, why = PlanCode.LEASED, "pinned for the current task."
     elif item.pin is Pin.EPHEMERAL:
-        code, why = Code.HOOK, "a hook to ask for more."
+        code, why = PlanCode.HOOK, "a hook to ask for more."
     else:
-        code, why = Code.SELECTED, _WHY[item.section]
-    if item.origin and code is not Code.FRAME:
+        code, why = PlanCode.SELECTED, _WHY[item.section]
+    if item.origin and code is not PlanCode.FRAME:
         why = f"{why[:-1]} ({item.origin})."
     if item.whole_tokens:
         why = f"{why} {cut_sentence(item.tokens, item.whole_tokens)}"
@@ -377,7 +381,7 @@ def _entry(item: Item) -> PlanEntry:
     )  # fmt: skip
 
 
-def _excluded(drop: Dropped) -> PlanEntry:
+def _excluded(drop: DroppedItem) -> PlanEntry:
     item = drop.item
     return PlanEntry(
         item.key, item.section, item.tokens, drop.code, drop.reason, "",

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from attrs import frozen
 
-from tierline.context.plan import ContextPlan, PlanEntry, Sent
+from tierline.context.plan import ContextPlan, PlanEntry, SentItem
 
 
 @frozen
@@ -81,12 +81,12 @@ def _gone(plan: ContextPlan, key: str) -> str:
     return entry.reason if entry else "no longer a candidate."
 
 
-def _order(plan: ContextPlan) -> Sequence[Sent]:
-    return plan.sent or [Sent(entry.key, entry.sha256) for entry in plan.included]
+def _order(plan: ContextPlan) -> Sequence[SentItem]:
+    return plan.sent or [SentItem(entry.key, entry.sha256) for entry in plan.included]
 
 
 def _first_break(
-    a: Sequence[Sent], b: Sequence[Sent], added: set[str], removed: set[str]
+    a: Sequence[SentItem], b: Sequence[SentItem], added: set[str], removed: set[str]
 ) -> tuple[int, str, str]:
     """Index, item and its change; index -1 if ``b`` begins with all of ``a``."""
     for place, (old, new) in enumerate(zip_longest(a, b)):

@@ -9,7 +9,7 @@ from attrs import asdict, fields
 
 from tierline.context.items import Pin, Section
 from tierline.context.mode import ContextMode
-from tierline.context.plan import ContextPlan, PlanEntry, Sent
+from tierline.context.plan import ContextPlan, PlanEntry, SentItem
 
 _ENTRY_FIELDS = [attribute.name for attribute in fields(PlanEntry)]
 
@@ -45,7 +45,8 @@ def plan_from_json(value: Mapping[str, Any]) -> ContextPlan:
         kept[name] = tuple(_entry(dict(zip(columns, row, strict=True))) for row in kept[name])
     kept["notices"] = tuple(map(str, kept.get("notices", ())))
     kept["sent"] = tuple(
-        Sent(str(key), str(sha256), bool(marked)) for key, sha256, marked in kept.get("sent", ())
+        SentItem(str(key), str(sha256), bool(marked))
+        for key, sha256, marked in kept.get("sent", ())
     )
     return ContextPlan(**kept)
 

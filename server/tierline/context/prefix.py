@@ -56,7 +56,7 @@ class Prefix:
 
 
 @frozen
-class End:
+class PrefixEnd:
     """Where a prompt ended."""
 
     messages: int
@@ -67,13 +67,13 @@ class End:
     """Hash of the whole prompt."""
 
 
-def end_of(prompt: Prompt) -> End:
+def end_of(prompt: Prompt) -> PrefixEnd:
     """Where a prompt ends."""
     last = len(prompt.messages[-1].blocks) if prompt.messages else 0
-    return End(len(prompt.messages), last, _begin(prompt, len(prompt.messages), last))
+    return PrefixEnd(len(prompt.messages), last, _begin(prompt, len(prompt.messages), last))
 
 
-def continues(prompt: Prompt, end: End) -> bool:
+def continues(prompt: Prompt, end: PrefixEnd) -> bool:
     """True if a prompt begins with all of the earlier one that ended at ``end``."""
     if len(prompt.messages) < end.messages:
         return False

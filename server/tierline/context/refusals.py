@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from attrs import frozen
 
-from tierline.context.showing import shown_name
+from tierline.context.display import shown_name
 
 
 class Reason(StrEnum):

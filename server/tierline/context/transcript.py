@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from tierline.context.items import Item, Note, Section
+from tierline.context.items import Item, PromptNote, Section
 
 
 @frozen
@@ -24,7 +24,7 @@ class Transcript:
     """Message id to the characters that each of its tool results was allowed."""
     bare: frozenset[str] = frozenset()
     """Ids of messages whose thinking was left out by a rewrite."""
-    notes: tuple[Note, ...] = ()
+    notes: tuple[PromptNote, ...] = ()
     """The notes in the order in which they were sent."""
 
     @classmethod
@@ -34,13 +34,15 @@ class Transcript:
         """
         limits: dict[str, tuple[int, ...]] = {}
         bare: set[str] = set()
-        notes: list[Note] = []
+        notes: list[PromptNote] = []
         after = group = ""
         for item in talk:
             if item.note is not None:
                 notes.append(item.note)
             elif item.volatile:
-                notes.append(Note(after, item.key, item.section, item.text, group, item.origin))
+                notes.append(
+                    PromptNote(after, item.key, item.section, item.text, group, item.origin)
+                )
             else:
                 after, group = item.key, item.group
                 if item.form is not None:
@@ -68,7 +70,9 @@ class Transcript:
             limits={str(k): tuple(map(int, v)) for k, v in value["limits"].items()},
             bare=frozenset(map(str, value["bare"])),
             notes=tuple(
-                Note(str(after), str(key), Section(section), str(text), str(group), str(origin), n)
+                PromptNote(
+                    str(after), str(key), Section(section), str(text), str(group), str(origin), n
+                )
                 for n, (after, key, section, text, group, origin) in enumerate(value["notes"])
             ),
         )

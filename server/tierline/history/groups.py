@@ -14,7 +14,7 @@ import attrs
 from attrs import frozen
 
 from tierline.context.blocks import Block, Text, ToolResult, ToolUse
-from tierline.context.items import Form, Item, Section
+from tierline.context.items import Item, MessageForm, Section
 from tierline.context.prompt import PromptBlock, PromptMessage
 from tierline.history.codec import encode_content
 from tierline.history.messages import Message
@@ -179,7 +179,7 @@ def atoms_of(
     group_id: str = "",
     priority: int = 50,
     known: KnownAtoms | None = None,
-    form: Callable[[tuple[Message, ...]], Form | None] = lambda _atom: None,
+    form: Callable[[tuple[Message, ...]], MessageForm | None] = lambda _atom: None,
 ) -> tuple[Item, ...]:
     """Like ``atoms``, for messages that are cut into atoms already. ``form`` gives the form in
     which an atom's messages are written.
@@ -204,7 +204,7 @@ def atoms_of(
     return tuple(items)
 
 
-def _item(atom: tuple[Message, ...], count: Count, priority: int, form: Form | None) -> Item:
+def _item(atom: tuple[Message, ...], count: Count, priority: int, form: MessageForm | None) -> Item:
     first = atom[0]
     key = f"history:{first.id}"
     rendered = tuple(_keyed(to_prompt(m), key) for m in atom)

@@ -13,7 +13,7 @@ from typing import Any
 from attrs import define, evolve, field, frozen
 
 from tierline.context.blocks import Text
-from tierline.context.items import Form, Item, Note, Section
+from tierline.context.items import Item, MessageForm, PromptNote, Section
 from tierline.context.prefix import bound
 from tierline.context.transcript import Transcript
 from tierline.history.groups import KnownAtoms, atomic, atoms_of, results
@@ -68,11 +68,11 @@ class _Style:
             message = evolve(message, content=content)
         return message
 
-    def form(self, atom: tuple[Message, ...]) -> Form | None:
+    def form(self, atom: tuple[Message, ...]) -> MessageForm | None:
         """The form to store, by which the messages can be written in the same way again."""
         allowed = tuple((m.id, self.allowed[m.id]) for m in atom if m.id in self.allowed)
         bare = tuple(m.id for m in atom if m.id in self.bare)
-        return Form(allowed, bare) if allowed or bare else None
+        return MessageForm(allowed, bare) if allowed or bare else None
 
 
 def write(
@@ -145,7 +145,7 @@ def _anew(
 
 
 def _found(
-    tail: Iterable[Item], standing: Iterable[Note], group_id: str
+    tail: Iterable[Item], standing: Iterable[PromptNote], group_id: str
 ) -> tuple[list[Item], set[int]]:
     """The tail, with each text that is in the conversation already marked with its place there, and
     the numbers of the notes that were found so.
@@ -171,7 +171,7 @@ def _found(
     return items, used
 
 
-def _spent(note: Note, count: Callable[[Any], int]) -> Item:
+def _spent(note: PromptNote, count: Callable[[Any], int]) -> Item:
     """The item of a note that is no longer needed: it stays in the conversation until a rewrite."""
     return Item.of_text(
         note.name,

@@ -15,7 +15,7 @@ from attrs import define, field
 from lsprotocol import types as lsp
 
 from tierline import protocol as p
-from tierline.context.showing import plain_markdown
+from tierline.context.display import plain_markdown
 from tierline.errors import TierlineError
 from tierline.lsp.host import TierlineServer
 from tierline.lsp.workbench import LspWorkbench

@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 
-from tierline.context.showing import printable
+from tierline.context.display import printable
 from tierline.stdio import claim_stdout
 
 SWITCH_SECONDS = 0.001

@@ -11,8 +11,8 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from tierline import protocol
+from tierline.context.display import unlinked
 from tierline.context.edits.positions import TextChange, Units
-from tierline.context.showing import unlinked
 from tierline.lsp.host import TierlineServer
 from tierline.session.workbench import (
     ASK,
@@ -22,7 +22,7 @@ from tierline.session.workbench import (
     QUESTIONS,
     SAVE,
     Annotation,
-    Applied,
+    ApplyResult,
     FileChange,
     TerminalCommand,
 )
@@ -76,23 +76,23 @@ class LspWorkbench:
         name = str(getattr(found, "value", found))
         return "utf-8" if name == "utf-8" else "utf-32" if name == "utf-32" else "utf-16"
 
-    async def apply(self, change: FileChange, annotation: Annotation) -> Applied:
+    async def apply(self, change: FileChange, annotation: Annotation) -> ApplyResult:
         """See ``Workbench.apply``."""
         able = self._server.client_capabilities.workspace
         if able is None or not able.apply_edit:
-            return Applied(False, "the editor cannot apply edits (workspace/applyEdit)")
+            return ApplyResult(False, "the editor cannot apply edits (workspace/applyEdit)")
         edit = workspace_edit(change, annotation, able.workspace_edit)
         if edit is None:
-            return Applied(False, "the editor cannot create files (resource operations)")
+            return ApplyResult(False, "the editor cannot create files (resource operations)")
         params = lsp.ApplyWorkspaceEditParams(edit=edit, label=annotation.label)
         try:
             async with asyncio.timeout(APPLY_SECONDS):
                 result = await self._server.workspace_apply_edit_async(params)
         except TimeoutError:
-            return Applied(False, "the editor did not answer")
+            return ApplyResult(False, "the editor did not answer")
         except JsonRpcException as error:
-            return Applied(False, f"the editor refused ({error.message})")
-        return Applied(result.applied, result.failure_reason or "")
+            return ApplyResult(False, f"the editor refused ({error.message})")
+        return ApplyResult(result.applied, result.failure_reason or "")
 
     async def ask(self, text: str, actions: Sequence[str]) -> str:
         """See ``Workbench.ask``."""

@@ -15,7 +15,7 @@ from tierline.errors import TierlineError
 from tierline.session.events import EventBus
 from tierline.session.workbench import CONSENT, Workbench
 
-Answer: TypeAlias = Literal["once", "always", "deny", "withdrawn"]
+ConsentAnswer: TypeAlias = Literal["once", "always", "deny", "withdrawn"]
 ONCE, ALWAYS, DENY = "Run once", "Always run this", "Do not run"
 READ, LEAVE = "Read", "Do not read"
 GO_ON, GO_ON_ALWAYS, STOP = "Go on", "Go on, do not ask again", "Stop"
@@ -25,7 +25,7 @@ GO_ON, GO_ON_ALWAYS, STOP = "Go on", "Go on, do not ask again", "Stop"
 class ConsentDecision:
     """The user's decision; ``reason`` is for the model."""
 
-    answer: Answer
+    answer: ConsentAnswer
     reason: str = ""
 
     @property
@@ -101,7 +101,7 @@ class ConsentService:
         with contextlib.suppress(Exception):
             chosen = await self._workbench.ask(text, actions)
         if not pending.future.done():
-            answers: dict[str, Answer] = {
+            answers: dict[str, ConsentAnswer] = {
                 ONCE: "once",
                 READ: "once",
                 GO_ON: "once",

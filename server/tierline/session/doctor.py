@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias
 from attrs import frozen
 
 from tierline import __version__, config, disk
-from tierline.context import modelwords
+from tierline.context import model_texts
 from tierline.disk import ownership, sqlite
 from tierline.errors import TierlineError
 from tierline.network import Network, NetworkError, named_by_environment, tls_context
@@ -231,8 +231,8 @@ def _chosen(
     known = facts.limit_source != "default"
     yield Check(
         "provider", "model", "ok" if known else "warning",
-        f"{modelwords.summary(facts)}; {modelwords.details(facts)}",
-        "" if known else modelwords.ADVICE,
+        f"{model_texts.summary(facts)}; {model_texts.details(facts)}",
+        "" if known else model_texts.ADVICE,
     )  # fmt: skip
 
 

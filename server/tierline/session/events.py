@@ -7,7 +7,7 @@ from collections.abc import Callable
 from attrs import evolve
 
 from tierline import protocol as p
-from tierline.context.showing import visible_text
+from tierline.context.display import visible_text
 from tierline.protocol import Event, EventBody
 
 

@@ -12,7 +12,7 @@ from attrs import evolve
 
 from tierline import protocol as p
 from tierline.config import Settings
-from tierline.context import modelwords
+from tierline.context import model_texts
 from tierline.context.blocks import Maker
 from tierline.context.counting import TokenCounter
 from tierline.context.effort import Effort, choices, nearest, thinking
@@ -43,13 +43,13 @@ from tierline.providers.registry import (
     spec,
 )
 from tierline.providers.server_facts import said_by
-from tierline.session.catalogue import Catalogue, presets
 from tierline.session.counting import Counters
 from tierline.session.events import EventBus
+from tierline.session.model_catalogue import ModelCatalogue, presets
 from tierline.session.profiles import ServerProfiles, profiled
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
-from tierline.session.state.recall import Recall
+from tierline.session.state.thinking_refusals import ThinkingRefusals
 
 MOST_BODY_BYTES = 32_000_000
 """Bytes; Anthropic accepts this much, others as much or more. A refusal lowers it."""
@@ -87,14 +87,14 @@ class ModelService:
         self.why_no_tools: Callable[[], str] = str
         """Why the model is offered no tools, for the user; set by the toolbox."""
         self._held: Choice | None = None
-        self.catalogue = Catalogue(counters.table, self._settings, self._secrets)
+        self.catalogue = ModelCatalogue(counters.table, self._settings, self._secrets)
         self._asked: set[tuple[str, str]] = set()
         """Servers and models whose own facts were asked for."""
         self._asking: asyncio.Task[None] | None = None
         self._counting: asyncio.Task[None] | None = None
         self._told: set[str] = set()
         """Unknown models about which the user was told."""
-        self.recall = Recall()
+        self.recall = ThinkingRefusals()
 
     async def start(self) -> None:
         """Ask the editor for its models if the settings want one of them."""
@@ -412,7 +412,7 @@ class ModelService:
         return (
             f"Nobody knows how much {facts.name} can read or write: {facts.max_input_tokens:,} "
             f"tokens are assumed, and {facts.max_output_tokens:,} for the reply. "
-            f"{modelwords.ADVICE}"
+            f"{model_texts.ADVICE}"
         )
 
     def info(self) -> p.ProviderInfo:

@@ -17,7 +17,6 @@ from tierline.errors import TierlineError
 from tierline.folder import FOLDER
 from tierline.mcpservers.definitions import ServerDefinition
 from tierline.providers.editor_port import EditorPort
-from tierline.session.asking import Asker
 from tierline.session.caching.changes import ChangeService
 from tierline.session.caching.keepalive import KeepAliveService
 from tierline.session.caching.service import CacheService
@@ -33,9 +32,9 @@ from tierline.session.files.service import FileService
 from tierline.session.files.sizes import FileSizes
 from tierline.session.files.urls import UrlService
 from tierline.session.history.back import BackService
-from tierline.session.history.beginning import NewSessionService
-from tierline.session.history.exchange import Exchange
-from tierline.session.history.following import FollowingService
+from tierline.session.history.external_changes import ExternalChangesService
+from tierline.session.history.import_export import ImportExport
+from tierline.session.history.new_session import NewSessionService
 from tierline.session.history.service import HistoryService
 from tierline.session.memory.anchor import Anchor
 from tierline.session.memory.levels import MemoryService
@@ -43,16 +42,17 @@ from tierline.session.memory.memos import MemoService
 from tierline.session.memory.scratchpad import ScratchpadService
 from tierline.session.memory.tools import note_tools
 from tierline.session.mentions.completion import CompletionService
-from tierline.session.mentions.kinds import Kinds
+from tierline.session.mentions.resolver import MentionResolver
 from tierline.session.mentions.service import MentionService
+from tierline.session.model_questions import ModelQuestions
 from tierline.session.models import ModelService, problems
 from tierline.session.redaction import redact
 from tierline.session.requests.composer import Composer
 from tierline.session.requests.plans import PlanService
 from tierline.session.requests.sources import Sources
 from tierline.session.retrieval.capsules import CapsuleService
-from tierline.session.retrieval.meaning import Meaning
 from tierline.session.retrieval.pins import PinService
+from tierline.session.retrieval.semantic import SemanticRanking
 from tierline.session.retrieval.service import RetrievalService
 from tierline.session.retrieval.symbols import Progress, SymbolService
 from tierline.session.retrieval.tools import code_tools
@@ -67,7 +67,7 @@ from tierline.session.turns.asks import AskService
 from tierline.session.turns.drafting import DraftService
 from tierline.session.turns.reflection import ReflectionService
 from tierline.session.turns.spending import SpendingGuard
-from tierline.session.turns.toolloop import Rounds
+from tierline.session.turns.toolloop import RoundRunner
 from tierline.session.turns.turn import TurnRunner
 from tierline.session.turns.waiting import WaitingPrompts
 from tierline.session.workbench import NoWorkbench, Workbench
@@ -142,7 +142,7 @@ class Session:
         self.drafts = DraftService(self.conversation)
         self.models = ModelService(self.bus, self.preferences, self.queue, self.counters, editor)
         usage = UsageStore(self.database("usage"))
-        self.asker = Asker(self.models, self.conversation, usage)
+        self.asker = ModelQuestions(self.models, self.conversation, usage)
         self.consents = ConsentService(self.bus, self.workbench)
         self.snapshots = SnapshotService(
             self.bus, self.preferences, loader, self.workbench, self.home
@@ -202,7 +202,7 @@ class Session:
             self.bus, self.files, self.sizes, self.symbols, self.retrieval, self.last_plan
         )
         self.retrieval.on_pins = self.pins.publish
-        self.meaning = Meaning(self.settings.memory, self.database("vectors"))
+        self.meaning = SemanticRanking(self.settings.memory, self.database("vectors"))
         self.memory = MemoryService(
             self.bus,
             self.preferences,
@@ -294,7 +294,7 @@ class Session:
             self.state,
         )
         self.composer.compaction_failed = lambda: self.compaction.failed
-        kinds = Kinds(
+        kinds = MentionResolver(
             self.conversation,
             self.models,
             self.files,
@@ -312,7 +312,7 @@ class Session:
             self.bus, self.preferences, self.conversation, self.edits
         )
         self.waiting = WaitingPrompts(self.bus, self.queue, self.conversation, self.mentions)
-        rounds = Rounds(
+        rounds = RoundRunner(
             self.bus,
             self.preferences,
             self.conversation,
@@ -383,8 +383,8 @@ class Session:
             self.snapshots,
             self.workbench,
         )
-        self.exchange = Exchange(self.history, self.conversation, self.plans)
-        self.following = FollowingService(self.bus, self.queue, self.conversation)
+        self.exchange = ImportExport(self.history, self.conversation, self.plans)
+        self.following = ExternalChangesService(self.bus, self.queue, self.conversation)
         notes = note_tools(self.conversation, self.scratchpad, self.memos)
         effects = (self.edits.tool, self.shell.tool)
         for tool in (*notes, *code_tools(self.retrieval), *effects):

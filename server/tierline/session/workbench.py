@@ -62,7 +62,7 @@ class Annotation:
 
 
 @frozen
-class Applied:
+class ApplyResult:
     """Whether the editor took the change; ``reason`` says why not."""
 
     ok: bool
@@ -89,7 +89,7 @@ class Workbench(Protocol):
         """The unit of characters in positions."""
         ...
 
-    async def apply(self, change: FileChange, annotation: Annotation) -> Applied:
+    async def apply(self, change: FileChange, annotation: Annotation) -> ApplyResult:
         """Apply a change as one undo step."""
         ...
 
@@ -130,9 +130,9 @@ class NoWorkbench:
     provides: frozenset[str] = field(factory=frozenset)
     units: Units = "utf-16"
 
-    async def apply(self, change: FileChange, annotation: Annotation) -> Applied:  # noqa: ARG002
+    async def apply(self, change: FileChange, annotation: Annotation) -> ApplyResult:  # noqa: ARG002
         """See ``Workbench.apply``."""
-        return Applied(False, "no editor is connected that could apply it")
+        return ApplyResult(False, "no editor is connected that could apply it")
 
     async def ask(self, text: str, actions: Sequence[str]) -> str:  # noqa: ARG002
         """See ``Workbench.ask``."""

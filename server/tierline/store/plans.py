@@ -22,7 +22,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from tierline.context.blocks import Block
-from tierline.context.plan import ContextPlan, Sent
+from tierline.context.plan import ContextPlan, SentItem
 from tierline.context.plan_json import plan_from_json, plan_to_json
 from tierline.context.prompt import Prompt
 from tierline.context.prompt_json import (
@@ -348,7 +348,7 @@ def _with_sent(db: sqlite3.Connection, stored: StoredPlan, frame: dict[str, Any]
     tools = frame["tools"]
     head = (
         [
-            Sent(
+            SentItem(
                 "tools",
                 hashlib.sha256(encode(tools)).hexdigest(),
                 bool(frame["tools_mark"]),
@@ -357,7 +357,7 @@ def _with_sent(db: sqlite3.Connection, stored: StoredPlan, frame: dict[str, Any]
         if tools
         else []
     )
-    rest = [Sent(key, hashes.get(reference, ""), bool(mark)) for reference, key, mark in blocks]
+    rest = [SentItem(key, hashes.get(reference, ""), bool(mark)) for reference, key, mark in blocks]
     return evolve(stored.plan, sent=(*head, *rest))
 
 

@@ -18,8 +18,8 @@ from urllib.parse import unquote
 from attrs import define, field
 
 from tierline import disk
+from tierline.context.display import visible_text
 from tierline.context.refusals import Reason, Refusal
-from tierline.context.showing import visible_text
 from tierline.context.text import clip, normalise
 from tierline.workspace import frontmatter
 from tierline.workspace.loader import Loader

@@ -7,9 +7,9 @@ from typing import Any
 
 from attrs import field, frozen
 
+from tierline.context.display import shown_name
 from tierline.context.filetext import FileText
 from tierline.context.refusals import Reason, Refusal
-from tierline.context.showing import shown_name
 
 
 @frozen

@@ -11,10 +11,10 @@ from typing import Literal, TypeAlias
 
 from attrs import evolve, frozen
 
+from tierline.context.display import shown_name
 from tierline.context.files import FileContext, FileEntry
 from tierline.context.filetext import FileText, file_text
 from tierline.context.refusals import Reason, Refusal, refuse
-from tierline.context.showing import shown_name
 from tierline.workspace import notebooks, secrets
 from tierline.workspace.buffers import Buffer, Buffers, NotebookBuffer
 from tierline.workspace.decoding import binary_kind, decode

@@ -12,8 +12,8 @@ from pathlib import Path
 from attrs import frozen
 
 from tierline import disk
+from tierline.context.display import visible_text
 from tierline.context.refusals import Refusal
-from tierline.context.showing import visible_text
 from tierline.context.text import clip, normalise
 from tierline.workspace import frontmatter
 from tierline.workspace.instructions import names_below, names_inside

@@ -24,7 +24,7 @@ import tierline.cli
 from support.terminal import lead_to
 from tierline.cli.common import console
 from tierline.cli.main import app
-from tierline.context.showing import plain_markdown, printable, shown_name, visible_text
+from tierline.context.display import plain_markdown, printable, shown_name, visible_text
 from unit.cli.test_cli_every_command import COMMANDS, NO_JSON, PROTOCOLS, SAMPLES
 from wire.scripts import o_reply
 from wire.servers import WireServer, wire_server

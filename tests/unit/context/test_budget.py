@@ -6,7 +6,7 @@ import pytest
 
 from support.planning import atom, file, limits, prompt, system
 from tierline.context.accuracy import Accuracy
-from tierline.context.budget import Reported, UsageLedger, budget
+from tierline.context.budget import ReportedUsage, UsageLedger, budget
 from tierline.context.items import Item, Section
 from tierline.context.limits import should_compact
 from tierline.context.models import ModelFacts
@@ -74,9 +74,9 @@ def test_the_last_report_stands_beside_and_the_sums_apart() -> None:
     made = plan([system(77)], limits())
     report = budget(made, FACTS, limits(), ledger=ledger)
     assert report.used == 77
-    assert report.last == Reported(1_400, 120)
-    assert report.lifetime == Reported(2_400, 220, 800, 50)
-    assert Reported(1_000, 100, 800, 50).uncached_tokens == 150
+    assert report.last == ReportedUsage(1_400, 120)
+    assert report.lifetime == ReportedUsage(2_400, 220, 800, 50)
+    assert ReportedUsage(1_000, 100, 800, 50).uncached_tokens == 150
 
 
 def test_a_reply_without_usage_clears_the_last_report() -> None:

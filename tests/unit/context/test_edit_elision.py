@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tierline.context.edits.blocks import Block, Misfit, Proposal, propose
+from tierline.context.edits.blocks import EditMismatch, Proposal, SearchReplaceBlock, propose
 from tierline.context.edits.elision import elision
 from tierline.context.edits.fitting import fit
 
@@ -64,10 +64,12 @@ def test_what_loses_no_lines_or_says_so_already_is_fine() -> None:
 
 
 def test_an_edit_that_would_lose_code_is_refused_with_the_line() -> None:
-    made = propose(CLASS, [Block(CLASS, "class Store:\n    # ... existing methods ...\n")])
-    assert isinstance(made, Misfit) and made.code == "elided"
+    made = propose(
+        CLASS, [SearchReplaceBlock(CLASS, "class Store:\n    # ... existing methods ...\n")]
+    )
+    assert isinstance(made, EditMismatch) and made.code == "elided"
     assert "`# ... existing methods ...`" in made.reason and "4 lines" in made.reason
-    whole = propose(CLASS, [Block("return 2", "return 3")])
+    whole = propose(CLASS, [SearchReplaceBlock("return 2", "return 3")])
     assert isinstance(whole, Proposal)
 
 
@@ -75,4 +77,4 @@ def test_code_of_a_reply_does_not_replace_a_class_by_a_comment() -> None:
     blocks = fit(CLASS, "class Store:\n    # ... rest unchanged\n    def size(self): ...\n")
     assert not isinstance(blocks, str)
     made = propose(CLASS, blocks)
-    assert isinstance(made, Misfit) and made.code == "elided"
+    assert isinstance(made, EditMismatch) and made.code == "elided"

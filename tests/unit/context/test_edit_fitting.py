@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tierline.context.edits.blocks import Misfit, propose
+from tierline.context.edits.blocks import EditMismatch, propose
 from tierline.context.edits.fitting import NOWHERE, fit
 
 FILE = '''import os
@@ -35,7 +35,7 @@ def after(text: str, code: str) -> str:
     blocks = fit(text, code)
     assert not isinstance(blocks, str), blocks
     made = propose(text, blocks)
-    assert not isinstance(made, Misfit), made
+    assert not isinstance(made, EditMismatch), made
     return made.after
 
 

@@ -8,21 +8,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tierline.context.edits.blocks import Block, Misfit, Proposal, apply, create, propose
+from tierline.context.edits.blocks import (
+    EditMismatch,
+    Proposal,
+    SearchReplaceBlock,
+    apply,
+    create,
+    propose,
+)
 from tierline.context.edits.hunks import Hunk
 from tierline.context.edits.positions import TextChange, Units, changes
 from tierline.context.filetext import file_text
 
 
 def fits(text: str, *blocks: tuple[str, str]) -> Proposal:
-    made = propose(text, [Block(*block) for block in blocks])
+    made = propose(text, [SearchReplaceBlock(*block) for block in blocks])
     assert isinstance(made, Proposal), made
     return made
 
 
-def misfit(text: str, *blocks: tuple[str, str]) -> Misfit:
-    made = propose(text, [Block(*block) for block in blocks])
-    assert isinstance(made, Misfit)
+def misfit(text: str, *blocks: tuple[str, str]) -> EditMismatch:
+    made = propose(text, [SearchReplaceBlock(*block) for block in blocks])
+    assert isinstance(made, EditMismatch)
     return made
 
 
@@ -146,7 +153,7 @@ def test_a_new_file_has_some_content() -> None:
     made = create("a\r\nb")
     assert isinstance(made, Proposal)
     assert made.after == "a\nb"
-    assert isinstance(create(""), Misfit)
+    assert isinstance(create(""), EditMismatch)
     assert fits("", ("", "a\n")).after == "a\n", "an empty file can be filled"
 
 
@@ -204,8 +211,10 @@ def test_what_an_editor_makes_of_it_is_what_was_proposed(
     first = data.draw(st.integers(0, max(len(text) - 1, 0)))
     last = data.draw(st.integers(first, len(text)))
     search = text[first:last]
-    made = propose(text, [Block(search, data.draw(st.text(alphabet="xy\n", max_size=5)))])
-    if isinstance(made, Misfit):
+    made = propose(
+        text, [SearchReplaceBlock(search, data.draw(st.text(alphabet="xy\n", max_size=5)))]
+    )
+    if isinstance(made, EditMismatch):
         return
     result = edited(raw, made.hunks)
     assert file_text(result).text == made.after

@@ -8,8 +8,8 @@ from attrs import evolve
 from support.planning import atom, file, limits, prompt, system
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.context.enforce import (
-    Code,
     FixedPartTooLarge,
+    PlanCode,
     Selection,
     emergency_truncate,
     shed_files,
@@ -70,7 +70,7 @@ def test_the_margin_makes_shedding_come_earlier() -> None:
 def test_a_file_that_could_never_fit_is_named_as_too_large() -> None:
     selection = Selection([file("big.log", 5_000), file("a.py", 10)])
     (notice,) = shed_files(selection, limits(1_000, output=50))
-    assert selection.dropped[0].code is Code.TOO_LARGE
+    assert selection.dropped[0].code is PlanCode.TOO_LARGE
     assert "big.log" in notice
     assert "5,000" in notice
 
@@ -163,7 +163,7 @@ def test_what_depends_on_a_shed_item_leaves_with_it_and_says_why() -> None:
     selection = Selection([file("a.py", 950), delta, file("b.py", 20)])
     shed_files(selection, limits(1_000, output=50))
     assert shed_keys(selection) == ["file:a.py", "delta:a.py"]
-    assert selection.dropped[1].code is Code.DEPENDENCY
+    assert selection.dropped[1].code is PlanCode.DEPENDENCY
     assert "file:a.py" in selection.dropped[1].reason
 
 
@@ -177,7 +177,7 @@ def test_emergency_truncation_drops_the_oldest_turns() -> None:
     limit = limits(100_000, compaction_trigger_tokens=300)
     notices = emergency_truncate(selection, limit)
     assert shed_keys(selection) == [f"history:{n}" for n in range(8)]
-    assert [drop.code for drop in selection.dropped] == [Code.TRUNCATED] * 8
+    assert [drop.code for drop in selection.dropped] == [PlanCode.TRUNCATED] * 8
     assert len(notices) == 1
     assert "8 messages" in notices[0]
     assert "800" in notices[0]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tierline.context.retrieval.evidence import Asked, Names, reason_words
+from tierline.context.retrieval.evidence import FileTerms, PromptTerms, reason_words
 from tierline.context.retrieval.words import german, query_terms
 
-LIMITER = Names.of("src/web/limits.py", ["RateLimiter", "refill_bucket", "time_left"])
+LIMITER = FileTerms.of("src/web/limits.py", ["RateLimiter", "refill_bucket", "time_left"])
 
 
-def about(text: str, names: Names = LIMITER, common: frozenset[str] = frozenset()) -> bool:
+def about(text: str, names: FileTerms = LIMITER, common: frozenset[str] = frozenset()) -> bool:
     def rarity(word: str) -> float:
         held = names.path.union(*names.symbols)
         return 0.5 if word in common else 3.0 if word in held else 0.0
 
-    return Asked.of(text).means(names, rarity)
+    return PromptTerms.of(text).means(names, rarity)
 
 
 @pytest.mark.parametrize(
@@ -54,17 +54,17 @@ def test_english_words_that_occur_in_names_are_none(text: str) -> None:
 
 
 def test_a_word_is_met_in_its_other_forms() -> None:
-    names = Names.of("worker.py", ["embedding", "refilled"])
+    names = FileTerms.of("worker.py", ["embedding", "refilled"])
     assert about("who embeds and refills?", names)
     assert not about("the sounds and what lies ahead", names)
 
 
 def test_two_words_beside_each_other_are_the_name_that_they_make() -> None:
     assert about(
-        "is the page rank right for the largest of all islands?", Names.of("pagerank.py", [])
+        "is the page rank right for the largest of all islands?", FileTerms.of("pagerank.py", [])
     )
     assert not about(
-        "is the page of rank right for all my islands and lakes", Names.of("pages.py", [])
+        "is the page of rank right for all my islands and lakes", FileTerms.of("pages.py", [])
     )
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tierline.context.retrieval.graph import (
     DAMPING,
-    BothWays,
     Edges,
     Graph,
+    UndirectedEdges,
     done,
     ranking,
     spread,
@@ -146,7 +146,7 @@ def test_edges_and_those_back_count_together(edges: list[dict[int, float]]) -> N
     graph = Graph()
     for out in edges:
         graph.add(out.items())
-    both = BothWays(graph, done(graph.turned(most=9, share=0.4)))
+    both = UndirectedEdges(graph, done(graph.turned(most=9, share=0.4)))
     merged = [dict(out) for out in edges]
     for node, out in enumerate(edges):
         for target, weight in out.items():

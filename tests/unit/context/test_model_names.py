@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tierline.context import modelwords
+from tierline.context import model_texts
 from tierline.context.limits import Limits
 from tierline.context.modellist import PublicList
 from tierline.context.modelnames import begins, plain, shorter
@@ -62,7 +62,7 @@ def test_common_models_are_known_by_the_names_that_servers_give_them(
 def test_a_name_that_is_none_of_these_is_not_guessed_at(name: str) -> None:
     facts = TABLE.facts(name, provider="openai", default_window=20_000)
     assert (facts.limit_source, facts.sure, facts.window) == ("default", False, 20_000)
-    assert "nobody knows" in modelwords.summary(facts)
+    assert "nobody knows" in model_texts.summary(facts)
 
 
 def test_another_version_is_another_model() -> None:

@@ -14,7 +14,7 @@ from support.planning import atom, file, limits, prompt, system
 from tierline.context.items import Item, Pin, Section
 from tierline.context.limits import Limits
 from tierline.context.mode import LIMITS, ContextMode
-from tierline.context.plan import FRAME_KEY, Absent, ContextPlan, Sent, explain, plan
+from tierline.context.plan import FRAME_KEY, ContextPlan, SentItem, UnavailableItem, explain, plan
 from tierline.context.plan_diff import diff
 from tierline.context.plan_json import plan_from_json, plan_to_json
 from tierline.context.prompt_json import encode
@@ -90,7 +90,7 @@ def test_the_id_depends_on_limits_model_mode_branch_and_turn() -> None:
         plan(items, limits(), branch="b").plan_id,
         plan(items, limits(), group_id="t").plan_id,
         plan(items, limits(), retrieval_set="r").plan_id,
-        plan(items, limits(), absent=[Absent("x", Section.FILES, "c", "r")]).plan_id,
+        plan(items, limits(), absent=[UnavailableItem("x", Section.FILES, "c", "r")]).plan_id,
     }
     assert len(ids) == 8
     assert plan(items, limits()).plan_id == plan(list(items), limits()).plan_id
@@ -126,7 +126,9 @@ def test_explain_says_in_a_sentence_why_something_is_out() -> None:
     made = plan(
         [file("big.log", 5_000), file("a.py", 10)],
         limits(1_000, output=50),
-        absent=[Absent("file:gone.py", Section.FILES, "missing", "It is not on disk any more.")],
+        absent=[
+            UnavailableItem("file:gone.py", Section.FILES, "missing", "It is not on disk any more.")
+        ],
     )
     out = explain(made, "file:big.log")
     assert out.startswith("big.log (5,000 tokens) is not in: ")
@@ -237,7 +239,7 @@ def test_heavier_modes_allow_more() -> None:
 
 def test_a_plan_of_a_later_version_can_be_read() -> None:
     made = plan([system(), file("a.py", 10, pin=Pin.STICKY)], limits(), model="m", group_id="t")
-    made = evolve(made, sent=(Sent("system:head", "abc", True),))
+    made = evolve(made, sent=(SentItem("system:head", "abc", True),))
     stored = json.loads(json.dumps(plan_to_json(made)))
     assert plan_from_json(stored) == made
     stored["columns"].append("from_the_future")
@@ -294,8 +296,8 @@ def test_only_what_moved_counts_as_reordered() -> None:
 def test_what_was_sent_decides_where_it_is_known() -> None:
     """The plans agree, the bytes do not: an item was rendered in another place."""
     made = plan([system(), file("a.py", 10)], limits())
-    a = evolve(made, sent=(Sent("system:head", "1"), Sent("file:a.py", "2")))
-    b = evolve(made, sent=(Sent("system:head", "1"), Sent("file:a.py", "3")))
+    a = evolve(made, sent=(SentItem("system:head", "1"), SentItem("file:a.py", "2")))
+    b = evolve(made, sent=(SentItem("system:head", "1"), SentItem("file:a.py", "3")))
     assert diff(a, a).first_break == ""
     assert diff(a, b).first_break == "file:a.py"
 

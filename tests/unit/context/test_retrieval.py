@@ -20,7 +20,7 @@ from tierline.context.limits import Limits
 from tierline.context.mode import LIMITS, ContextMode
 from tierline.context.plan import plan
 from tierline.context.retrieval.cards import Card, card_of, parse_key, render
-from tierline.context.retrieval.clusters import MIN_WORDS, Phase, cosine, embed
+from tierline.context.retrieval.clusters import MIN_WORDS, QueryCluster, cosine, embed
 from tierline.context.retrieval.corpus import Corpus, document
 from tierline.context.retrieval.graph import done
 from tierline.context.retrieval.holdings import WEIGHTS, Holdings
@@ -474,7 +474,7 @@ def test_light_mode_leaves_the_window_to_the_conversation(window: int) -> None:
 
 @pytest.mark.requirement("003:211")
 def test_another_subject_is_another_cluster() -> None:
-    phase = Phase().next("Fix the tokenizer so that parse_query keeps quoted strings")
+    phase = QueryCluster().next("Fix the tokenizer so that parse_query keeps quoted strings")
     assert phase.cluster == 1
     same = phase.next("parse_query still drops quoted strings at the end of the tokenizer input")
     assert (same.cluster, same.turns) == (1, 2)
@@ -485,7 +485,7 @@ def test_another_subject_is_another_cluster() -> None:
 
 @pytest.mark.requirement("003:213")
 def test_a_prompt_without_words_of_its_own_stays() -> None:
-    phase = Phase().next("Fix the tokenizer so that parse_query keeps quoted strings")
+    phase = QueryCluster().next("Fix the tokenizer so that parse_query keeps quoted strings")
     for text in ("go on", "and the tests?", "", "yes please"):
         phase = phase.next(text)
         assert phase.cluster == 1
@@ -499,8 +499,8 @@ def test_clusters_are_deterministic_and_similarity_is_bounded(a: str, b: str) ->
     assert -1.000001 <= cosine(embed(a), embed(b)) <= 1.000001
     if embed(a):
         assert cosine(embed(a), embed(a)) == pytest.approx(1)
-    phase = Phase().next(a).next(b)
-    assert Phase.from_json(phase.to_json()).cluster == phase.cluster
+    phase = QueryCluster().next(a).next(b)
+    assert QueryCluster.from_json(phase.to_json()).cluster == phase.cluster
 
 
 # --- LLM-suggested pins (215-220) -----------------------------------------------------------------

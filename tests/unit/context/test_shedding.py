@@ -11,7 +11,7 @@ import pytest
 from support.histories import four_characters, tool_turn, turn
 from support.planning import file, limits, prompt, system
 from tierline.context.blocks import ToolResult, ToolUse
-from tierline.context.enforce import Code, Selection, emergency_truncate, shed_files
+from tierline.context.enforce import PlanCode, Selection, emergency_truncate, shed_files
 from tierline.context.items import Item, Section
 from tierline.context.plan import plan
 from tierline.history.groups import atoms
@@ -34,7 +34,7 @@ def test_largest_files_are_shed_when_the_budget_is_exceeded() -> None:
     candidates = [system(50), file("s.py", 100), file("l.py", 600), file("m.py", 300), prompt(20)]
     made = plan(candidates, limits(1_000, output=50))
     assert [e.path for e in made.excluded] == ["l.py"]
-    assert made.excluded[0].code == Code.SHED
+    assert made.excluded[0].code == PlanCode.SHED
     assert made.tokens <= 900
     assert len(made.notices) == 1
     assert "l.py" in made.notices[0]
@@ -79,6 +79,6 @@ def test_the_truncation_is_for_failed_compaction_only() -> None:
     limit = limits(100_000, compaction_trigger_tokens=60)
     assert plan([*items, prompt()], limit).excluded == ()
     cut = plan([*items, prompt()], limit, compaction_failed=True)
-    assert {entry.code for entry in cut.excluded} == {Code.TRUNCATED}
+    assert {entry.code for entry in cut.excluded} == {PlanCode.TRUNCATED}
     roomy = limits(100_000, compaction_trigger_tokens=50_000)
     assert plan([*items, prompt()], roomy, compaction_failed=True).excluded == ()

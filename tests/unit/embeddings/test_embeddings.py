@@ -17,7 +17,7 @@ from tierline.config import MemoryConfig
 from tierline.embeddings.embedder import Embedder, find_model
 from tierline.embeddings.wordpiece import WordPiece, words
 from tierline.history.selection import select
-from tierline.session.retrieval.meaning import Meaning
+from tierline.session.retrieval.semantic import SemanticRanking
 from tierline.store.group_search import GroupSearch
 
 MODEL = find_model()
@@ -142,7 +142,7 @@ def test_a_worker_that_dies_is_given_up_and_nothing_hangs(tmp_path: Path) -> Non
 
 def test_without_a_model_everything_goes_by_words(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_model("/no/such/folder") is None
-    meaning = Meaning(MemoryConfig(embeddings="off"), None)
+    meaning = SemanticRanking(MemoryConfig(embeddings="off"), None)
     history = [*turn(1), *turn(2, "a zebra"), *(m for n in range(3, 9) for m in turn(n))]
     assert not meaning.available and meaning.over(history) is None
     assert meaning.rank("parser", history) == []

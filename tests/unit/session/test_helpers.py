@@ -21,7 +21,7 @@ from tierline.session.events import EventBus
 from tierline.session.models import problems
 from tierline.session.requests.candidates import selection_of
 from tierline.session.requests.contextline import short
-from tierline.session.requests.tiering import MOST_FILES, MOST_KEPT, Line, SentState, policy
+from tierline.session.requests.tiering import MOST_FILES, MOST_KEPT, CacheLine, SentState, policy
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_settings_name_the_policy(name: Any, kind: type) -> None:
     assert type(policy(evolve(CacheConfig(), policy=name), len)) is kind
 
 
-ONE, TWO = Line("one", "main", Maker("s", "m")), Line("two", "main", Maker("s", "m"))
+ONE, TWO = CacheLine("one", "main", Maker("s", "m")), CacheLine("two", "main", Maker("s", "m"))
 
 
 def _sent(number: int, model: str = "m") -> CacheState:
@@ -132,7 +132,7 @@ def test_a_new_branch_and_another_model_begin_with_the_sessions_newest_record(
 
 def test_few_records_are_kept(tmp_path: Path) -> None:
     state = SentState(tmp_path)
-    lines = [Line(f"session {n}") for n in range(MOST_FILES + 3)]
+    lines = [CacheLine(f"session {n}") for n in range(MOST_FILES + 3)]
     for number, line in enumerate(lines):
         state.keep(line, _sent(number))
         os.utime(tmp_path / line.name, (number + 1, number + 1))

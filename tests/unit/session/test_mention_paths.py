@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tierline.session.mentions import paths as module
-from tierline.session.mentions.paths import PathList, Paths
+from tierline.session.mentions.paths import PathIndex, PathList
 from tierline.workspace.buffers import Buffers
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Roots
@@ -79,7 +79,7 @@ async def test_a_slow_listing_answers_with_what_it_has_and_goes_on(
     monkeypatch.setattr(module, "_FIRST_SECONDS", 0.05)
     monkeypatch.setattr(module, "_REST_AFTER", 10)
     monkeypatch.setattr(module, "_REST_SECONDS", 0.2)
-    listing = Paths(Loader(Roots([str(tmp_path)]), Buffers(dict, dict)))
+    listing = PathIndex(Loader(Roots([str(tmp_path)]), Buffers(dict, dict)))
     assert len(await listing.best("f", 99, frozenset())) < 40
     for _ in range(2_000):
         if listing.complete:
@@ -99,7 +99,7 @@ async def test_while_a_listing_grows_it_is_sorted_a_few_times_and_not_with_each_
         return made
 
     monkeypatch.setattr(module, "PathList", counted)
-    listing = Paths(Loader(Roots([str(tmp_path)]), Buffers(dict, dict)))
+    listing = PathIndex(Loader(Roots([str(tmp_path)]), Buffers(dict, dict)))
     monkeypatch.setattr(listing, "_fresh", lambda: asyncio.sleep(0))
     for number in range(1000):
         listing._found.append(f"f{number:04}.py")
@@ -111,7 +111,7 @@ async def test_letters_of_no_path_make_a_slow_listing_anew_after_some_of_its_tim
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "parser.py").write_text("x")
-    listing = Paths(Loader(Roots([str(tmp_path)]), Buffers(dict, dict)))
+    listing = PathIndex(Loader(Roots([str(tmp_path)]), Buffers(dict, dict)))
     assert await listing.best("pars", 9, frozenset()) == ["parser.py"]
     begun: list[int] = []
     monkeypatch.setattr(listing, "_begin", lambda: begun.append(1))

@@ -30,7 +30,7 @@ _NEAR_RATIO = 0.6
 
 
 @frozen
-class Block:
+class SearchReplaceBlock:
     """One replacement: ``search`` is a part of the text, ``replace`` its new text."""
 
     search: str
@@ -47,7 +47,7 @@ class Proposal:
 
 
 @frozen
-class Misfit:
+class EditMismatch:
     """Blocks that do not fit. ``code`` is stable: ``empty``, ``not_found``, ``ambiguous``,
     ``overlap``, ``elided``, ``unchanged``. ``reason`` is written for the model.
     """
@@ -56,19 +56,19 @@ class Misfit:
     reason: str
 
 
-def propose(text: str, blocks: Sequence[Block]) -> Proposal | Misfit:
+def propose(text: str, blocks: Sequence[SearchReplaceBlock]) -> Proposal | EditMismatch:
     """Apply blocks to a normalised text. All are searched for in the original text, not in the
     result of another block.
     """
     spans: list[tuple[int, int, str, int]] = []
     for number, raw in enumerate(blocks, 1):
-        block = Block(normalise(raw.search), normalise(raw.replace))
+        block = SearchReplaceBlock(normalise(raw.search), normalise(raw.replace))
         place = _place(text, block.search, number, len(blocks))
-        if isinstance(place, Misfit):
+        if isinstance(place, EditMismatch):
             return place
         if line := elision(block.search, block.replace):
             lost = block.search.count("\n") - block.replace.count("\n")
-            return Misfit(
+            return EditMismatch(
                 "elided",
                 f"`{clip(line, 120)}` would stand in the place of code: at least {lost} lines get "
                 "lost. Write them out, or replace only the part that changes.",
@@ -78,22 +78,24 @@ def propose(text: str, blocks: Sequence[Block]) -> Proposal | Misfit:
     for one, other in itertools.pairwise(spans):
         if other[0] < one[1] or other[:2] == one[:2]:
             first, second = sorted((one[3], other[3]))
-            return Misfit(
+            return EditMismatch(
                 "overlap",
                 f"Edits {first} and {second} overlap at line {line_of(text, other[0])}. Join them "
                 "into one edit.",
             )
     hunks = hunks_of(text, [span[:3] for span in spans])
     if not hunks:
-        return Misfit("unchanged", "The edits change nothing: search and replace are the same.")
+        return EditMismatch(
+            "unchanged", "The edits change nothing: search and replace are the same."
+        )
     return Proposal(text, apply(text, hunks), hunks)
 
 
-def create(content: str) -> Proposal | Misfit:
+def create(content: str) -> Proposal | EditMismatch:
     """A new file."""
     text = normalise(content)
     if not text:
-        return Misfit("empty", "A new file needs some content.")
+        return EditMismatch("empty", "A new file needs some content.")
     return Proposal("", text, hunks_of("", [(0, 0, text)]))
 
 
@@ -112,24 +114,26 @@ def line_of(text: str, offset: int) -> int:
     return text.count("\n", 0, offset) + 1
 
 
-def _place(text: str, search: str, number: int, total: int) -> int | Misfit:
+def _place(text: str, search: str, number: int, total: int) -> int | EditMismatch:
     name = "The search text" if total == 1 else f"The search text of edit {number}"
     if not search:
         if not text:
             return 0
-        return Misfit("empty", f"{name} is empty. Quote the lines that are to be replaced.")
+        return EditMismatch("empty", f"{name} is empty. Quote the lines that are to be replaced.")
     places = _occurrences(text, search)
     if len(places) == 1:
         return places[0]
     if places:
         lines = ", ".join(str(line_of(text, place)) for place in places[:MOST_PLACES])
         more = " and more" if len(places) > MOST_PLACES else ""
-        return Misfit(
+        return EditMismatch(
             "ambiguous",
             f"{name} stands in several places (lines {lines}{more}). Quote more lines around the "
             "one that you mean.",
         )
-    return Misfit("not_found", f"{name} is not in the file as it is now. {_near(text, search)}")
+    return EditMismatch(
+        "not_found", f"{name} is not in the file as it is now. {_near(text, search)}"
+    )
 
 
 def _occurrences(text: str, search: str) -> list[int]:

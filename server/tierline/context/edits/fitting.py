@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from attrs import frozen
 
-from tierline.context.edits.blocks import Block
+from tierline.context.edits.blocks import SearchReplaceBlock
 
 _DEFINES = re.compile(
     r"^(?P<indent>[ \t]*)(?:[\w@()<>,.\[\]]+[ \t]+)*?"
@@ -37,7 +37,7 @@ class _Part:
     end: int
 
 
-def fit(text: str, code: str) -> tuple[Block, ...] | str:
+def fit(text: str, code: str) -> tuple[SearchReplaceBlock, ...] | str:
     """The replacements that bring ``code`` into ``text``, or why its place cannot be found."""
     lines, new = text.splitlines(keepends=True), code.splitlines(keepends=True)
     if new and not new[-1].endswith("\n"):
@@ -72,7 +72,7 @@ def fit(text: str, code: str) -> tuple[Block, ...] | str:
         if not old.endswith("\n"):
             whole = whole.removesuffix("\n")
         if old != whole:
-            blocks.append(Block(old, whole))
+            blocks.append(SearchReplaceBlock(old, whole))
     return tuple(blocks) or "the file says the same already."
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from attrs import field, frozen
 
+from tierline.context.display import shown_name
 from tierline.context.fences import fence_for, render_path
 from tierline.context.retrieval.symbol import Symbol, module_of
-from tierline.context.showing import shown_name
 
 CARD_PREFIX = "card:"
 SNIPPET_LINES = 5

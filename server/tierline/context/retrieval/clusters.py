@@ -48,7 +48,7 @@ def cosine(a: Mapping[int, float], b: Mapping[int, float]) -> float:
 
 
 @frozen
-class Phase:
+class QueryCluster:
     """The current cluster of a conversation."""
 
     cluster: int = 0
@@ -67,26 +67,26 @@ class Phase:
         *,
         rarity: Callable[[str], float] = lambda _word: 1.0,
         threshold: float = THRESHOLD,
-    ) -> Phase:
+    ) -> QueryCluster:
         """The phase after a prompt."""
         vector = embed(text, rarity)
         if self.cluster == 0:
-            return Phase(1, vector, 1)
+            return QueryCluster(1, vector, 1)
         if len(query_terms(text)) < MIN_WORDS or not self.centroid:
-            return Phase(self.cluster, self.centroid or vector, self.turns + 1)
+            return QueryCluster(self.cluster, self.centroid or vector, self.turns + 1)
         if cosine(vector, self.centroid) < threshold:
-            return Phase(self.cluster + 1, vector, 1)
+            return QueryCluster(self.cluster + 1, vector, 1)
         mixed = {place: KEEP * value for place, value in self.centroid.items()}
         for place, value in vector.items():
             mixed[place] = mixed.get(place, 0.0) + (1 - KEEP) * value
-        return Phase(self.cluster, _unit(mixed), self.turns + 1)
+        return QueryCluster(self.cluster, _unit(mixed), self.turns + 1)
 
     def to_json(self) -> list[Any]:
         """JSON values."""
         return [self.cluster, {str(k): round(v, 5) for k, v in self.centroid.items()}, self.turns]
 
     @classmethod
-    def from_json(cls, value: Any) -> Phase:
+    def from_json(cls, value: Any) -> QueryCluster:
         """The phase of JSON values; a fresh one if they are invalid."""
         try:
             cluster, centroid, turns = value

@@ -16,8 +16,8 @@ from itertools import chain, compress
 
 from attrs import define, field
 
-from tierline.context.retrieval.graph import BothWays, Compact, Graph, done
-from tierline.context.retrieval.postings import Held, ListedPostings, Postings, References
+from tierline.context.retrieval.graph import EdgeArrays, Graph, UndirectedEdges, done
+from tierline.context.retrieval.postings import ListedPostings, PostingList, Postings, References
 from tierline.context.retrieval.symbol import SourceFile, module_of
 from tierline.context.retrieval.words import STOP, terms, terms_of_names
 
@@ -98,7 +98,7 @@ class Corpus:
     """Dead numbers that only edges still refer to."""
     _free: list[int] = field(factory=list)
     _length: float = 0.0
-    _edges: BothWays | None = None
+    _edges: UndirectedEdges | None = None
     _stale: bool = True
 
     def __len__(self) -> int:
@@ -212,7 +212,7 @@ class Corpus:
                 yield
         return scores
 
-    def _living(self, word: str) -> Held:
+    def _living(self, word: str) -> PostingList:
         numbers, weights = self.postings.holding(word)
         if not self._dead:
             return numbers, weights
@@ -273,7 +273,7 @@ class Corpus:
         """True if files have changed since the edges were computed."""
         return self._stale
 
-    def edges(self, *, fresh: bool = True) -> BothWays:
+    def edges(self, *, fresh: bool = True) -> UndirectedEdges:
         """Edges between files, by number: from use to definition, from import to module, and, with
         less weight, back. Without ``fresh``, edges from before the last changes are returned: they
         may lead to old numbers of files (``living``).
@@ -285,7 +285,7 @@ class Corpus:
             self._edges.add()
         return self._edges
 
-    def near(self, number: int) -> Compact:
+    def near(self, number: int) -> EdgeArrays:
         """The edges of a file as last computed; none for a newer file."""
         return self.edges(fresh=False)[number]
 
@@ -324,9 +324,9 @@ class Corpus:
             if number % 10 == 9:
                 yield
         if self._edges is not None:  # the old ones that led forward make room
-            self._edges = BothWays.of(forward, self._edges.backward)
+            self._edges = UndirectedEdges.of(forward, self._edges.backward)
         backward = yield from forward.turned(MAX_EDGES, BACKWARD)
-        self._edges = BothWays.of(forward, backward)
+        self._edges = UndirectedEdges.of(forward, backward)
         self._release(swept)
 
     def _imported(self, number: int, imports: Sequence[str]) -> Iterable[int]:

@@ -96,14 +96,14 @@ GENERIC = _stems(
 
 
 @frozen
-class Names:
+class FileTerms:
     """The words of one file's path and of its symbols' names, each as a set of roots."""
 
     path: frozenset[str]
     symbols: tuple[frozenset[str], ...] = ()
 
     @classmethod
-    def of(cls, path: str, names: Iterable[str]) -> Names:
+    def of(cls, path: str, names: Iterable[str]) -> FileTerms:
         """The words of a path and of the names in the file."""
         bare = path.rpartition(".")[0] or path
         return cls(
@@ -112,7 +112,7 @@ class Names:
 
 
 @frozen
-class Asked:
+class PromptTerms:
     """A prompt's words and signs that it is about code."""
 
     words: tuple[str, ...]
@@ -131,7 +131,7 @@ class Asked:
     """It is about the model itself."""
 
     @classmethod
-    def of(cls, text: str) -> Asked:
+    def of(cls, text: str) -> PromptTerms:
         """Read a prompt."""
         said = {stem(word.lower()) for word in _WORD.findall(text)}
         shape = bool(_CODE_SHAPE.search(text))
@@ -148,7 +148,7 @@ class Asked:
             personal=bool(_YOU.search(text)),
         )
 
-    def means(self, names: Names, rarity: Callable[[str], float]) -> bool:
+    def means(self, names: FileTerms, rarity: Callable[[str], float]) -> bool:
         """True if the prompt is likely about this file, though it does not name it.
 
         ``rarity`` of a word is 0 if no file has it, and grows the fewer have it.

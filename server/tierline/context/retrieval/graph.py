@@ -34,14 +34,14 @@ class NodeEdges(Protocol):
 
 
 @frozen(eq=False)
-class Compact:
+class EdgeArrays:
     """The edges of a node in arrays, a tenth of the memory of a dictionary."""
 
     targets: array[int] = field(factory=lambda: array("I"))
     weights: array[float] = field(factory=lambda: array("f"))
 
     @classmethod
-    def of(cls, edges: Mapping[int, float]) -> Compact:
+    def of(cls, edges: Mapping[int, float]) -> EdgeArrays:
         """The same edges, in the same order."""
         return cls(array("I", edges), array("f", edges.values()))
 
@@ -61,20 +61,20 @@ Edges = Sequence[NodeEdges]
 """The edges of each node, by its number."""
 
 
-class ByNode(Sequence[Compact]):
+class EdgeSequence(Sequence[EdgeArrays]):
     """Edges that are looked up by the number of their node."""
 
     __slots__ = ()
 
     @abstractmethod
-    def of_node(self, node: int) -> Compact:
+    def of_node(self, node: int) -> EdgeArrays:
         """The edges of one node."""
 
     @overload
-    def __getitem__(self, node: int) -> Compact: ...
+    def __getitem__(self, node: int) -> EdgeArrays: ...
     @overload
-    def __getitem__(self, node: slice) -> Sequence[Compact]: ...
-    def __getitem__(self, node: int | slice) -> Compact | Sequence[Compact]:
+    def __getitem__(self, node: slice) -> Sequence[EdgeArrays]: ...
+    def __getitem__(self, node: int | slice) -> EdgeArrays | Sequence[EdgeArrays]:
         if isinstance(node, slice):
             return [self[n] for n in range(*node.indices(len(self)))]
         if node >= len(self):
@@ -83,7 +83,7 @@ class ByNode(Sequence[Compact]):
 
 
 @define(eq=False)
-class Graph(ByNode):
+class Graph(EdgeSequence):
     """The edges of all nodes in flat arrays: eight bytes an edge, four a node."""
 
     targets: array[int] = field(factory=lambda: array("I"))
@@ -100,10 +100,10 @@ class Graph(ByNode):
     def __len__(self) -> int:
         return len(self._ends) - 1
 
-    def of_node(self, node: int) -> Compact:
+    def of_node(self, node: int) -> EdgeArrays:
         """The edges of one node."""
         start, end = self._ends[node], self._ends[node + 1]
-        return Compact(self.targets[start:end], self.weights[start:end])
+        return EdgeArrays(self.targets[start:end], self.weights[start:end])
 
     def turned(self, most: int, share: float = 1.0) -> Generator[None, None, Graph]:
         """The reversed edges, the heaviest ``most`` of each node, with a share of their weights. In
@@ -147,7 +147,7 @@ class Graph(ByNode):
 
 
 @frozen(eq=False)
-class BothWays(ByNode):
+class UndirectedEdges(EdgeSequence):
     """The edges of all nodes and those back. A target comes twice where two nodes refer to each
     other; the weights count together.
     """
@@ -156,7 +156,7 @@ class BothWays(ByNode):
     backward: Graph = field(factory=Graph)
 
     @classmethod
-    def of(cls, forward: Graph, backward: Graph) -> BothWays:
+    def of(cls, forward: Graph, backward: Graph) -> UndirectedEdges:
         """Of two graphs; the nodes that only one of them has have no edges in the other."""
         for one, other in ((forward, backward), (backward, forward)):
             while len(one) < len(other):
@@ -171,10 +171,10 @@ class BothWays(ByNode):
     def __len__(self) -> int:
         return len(self.forward)
 
-    def of_node(self, node: int) -> Compact:
+    def of_node(self, node: int) -> EdgeArrays:
         """The edges of one node."""
         out, back = self.forward.of_node(node), self.backward.of_node(node)
-        return Compact(out.targets + back.targets, out.weights + back.weights)
+        return EdgeArrays(out.targets + back.targets, out.weights + back.weights)
 
 
 def ranking(

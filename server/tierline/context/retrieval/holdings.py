@@ -37,7 +37,7 @@ MAX_LEASED = 12
 
 
 @frozen
-class Held:
+class Holding:
     """One item: its pin, its scope, its activation score."""
 
     key: str
@@ -62,7 +62,7 @@ class HoldingChange:
 class Holdings:
     """The items of one branch of one session. Turns count from 1."""
 
-    items: dict[str, Held] = field(factory=dict)
+    items: dict[str, Holding] = field(factory=dict)
     turn: int = 0
     task: str = ""
     changes: list[HoldingChange] = field(factory=list)
@@ -92,7 +92,7 @@ class Holdings:
         more firmly.
         """
         for key in keys:
-            held = self.items.get(key) or Held(key)
+            held = self.items.get(key) or Holding(key)
             if held.pin in (Pin.NONE, Pin.EPHEMERAL):
                 self.items[key] = evolve(held, pin=Pin.EPHEMERAL, scope=f"turn:{self.turn}")
 
@@ -112,7 +112,7 @@ class Holdings:
         }  # fmt: skip
         promoted: list[HoldingChange] = []
         for key in sorted(set(self.items).union(*signals.values())):
-            held = self.items.get(key) or Held(key)
+            held = self.items.get(key) or Holding(key)
             gain = sum(WEIGHTS[name] for name, keys in signals.items() if key in keys)
             used = key in signals["quoted"] or key in signals["named"]
             held = evolve(held, score=round(held.score * FADE + gain, 4), uses=held.uses + used)
@@ -147,7 +147,7 @@ class Holdings:
 
     def pin(self, key: str) -> None:
         """The user pins an item: sticky until unpinned."""
-        held = self.items.get(key) or Held(key)
+        held = self.items.get(key) or Holding(key)
         self.items[key] = evolve(held, pin=Pin.STICKY, scope="", why="pinned by you")
 
     def unpin(self, key: str) -> bool:
@@ -166,7 +166,7 @@ class Holdings:
 
     # --- reading ---------------------------------------------------------------------------------
 
-    def held(self, *pins: Pin) -> list[Held]:
+    def held(self, *pins: Pin) -> list[Holding]:
         """Items held so firmly, by key."""
         return sorted((h for h in self.items.values() if h.pin in pins), key=lambda h: h.key)
 
@@ -184,7 +184,9 @@ class Holdings:
         """The holdings of JSON values; empty if they are invalid."""
         try:
             items = {
-                str(key): Held(str(key), Pin(pin), _scope(scope), float(score), int(uses), str(why))
+                str(key): Holding(
+                    str(key), Pin(pin), _scope(scope), float(score), int(uses), str(why)
+                )
                 for key, pin, scope, score, uses, why in value["items"]
             }
             return cls(items, int(value["turn"]), str(value["task"]))
@@ -193,7 +195,7 @@ class Holdings:
 
     # --- helpers ---------------------------------------------------------------------------------
 
-    def _promoted(self, held: Held, by_user: bool) -> tuple[Held, HoldingChange | None]:
+    def _promoted(self, held: Holding, by_user: bool) -> tuple[Holding, HoldingChange | None]:
         """Ephemeral becomes leased; a lease grows from the next turn to the task."""
         if held.pin not in (Pin.EPHEMERAL, Pin.LEASED):
             return held, None
@@ -210,7 +212,7 @@ class Holdings:
             ),
         )
 
-    def _drop(self, held: Held, why: str) -> str:
+    def _drop(self, held: Holding, why: str) -> str:
         self.items[held.key] = evolve(held, pin=Pin.NONE, scope="", why="")
         if held.pin is Pin.LEASED:
             self.changes.append(HoldingChange(held.key, "lease ended", why))

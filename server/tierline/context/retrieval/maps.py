@@ -12,9 +12,9 @@ from heapq import heapify, heappop
 from attrs import field, frozen
 
 from tierline import prompts
+from tierline.context.display import shown_name
 from tierline.context.fences import render_path
 from tierline.context.retrieval.symbol import SourceFile, Symbol, folder_of, module_of
-from tierline.context.showing import shown_name
 
 BLOCK_PREFIX = "symbols:"
 SCAFFOLD_KEY = "scaffold:orientation"

@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 
 from attrs import define, field, frozen
 
-Held: TypeAlias = tuple[Sequence[int], Sequence[float]]
+PostingList: TypeAlias = tuple[Sequence[int], Sequence[float]]
 """Numbers of files, and the weight of a word in each."""
 
 
@@ -31,7 +31,7 @@ class Postings(Protocol):
     ) -> None:
         """Add a file under an unused number."""
 
-    def holding(self, word: str) -> Held:
+    def holding(self, word: str) -> PostingList:
         """The files that hold a word."""
 
     def defining(self, names: Sequence[str]) -> Mapping[str, Sequence[int]]:
@@ -69,7 +69,7 @@ class ListedPostings:
             self._names.setdefault(name, array("I")).append(number)
         self._refers[number] = refers
 
-    def holding(self, word: str) -> Held:
+    def holding(self, word: str) -> PostingList:
         """See ``Postings``."""
         return self._words.get(word, ((), ()))
 

@@ -47,7 +47,7 @@ class RankQuery:
 
 
 @frozen
-class Blend:
+class SignalWeights:
     """Weight of each signal; fitted on the commits of some of the benchmark's repositories."""
 
     words: float = 1.0
@@ -94,14 +94,14 @@ def rank_files(
     query: RankQuery,
     *,
     central: Mapping[str, float] | None = None,
-    blend: Blend | None = None,
+    blend: SignalWeights | None = None,
     limit: int = 40,
 ) -> Generator[None, None, Ranking]:
     """The files that a prompt is most likely about, best first. Ties go by path. Made in steps.
 
     ``central`` is the rank of files without any prompt (``ranking``), by path.
     """
-    blend = blend or Blend()
+    blend = blend or SignalWeights()
     words: dict[str, float] = {w: float(n) for w, n in query_terms(query.text).items()}
     asked = tuple(words)
     for word, times in query_terms(query.background).items():
@@ -224,7 +224,9 @@ def looks_like_test(path: str) -> bool:
     )  # fmt: skip
 
 
-def _held(corpus: Corpus, query: RankQuery, blend: Blend) -> Iterable[tuple[int, float, str]]:
+def _held(
+    corpus: Corpus, query: RankQuery, blend: SignalWeights
+) -> Iterable[tuple[int, float, str]]:
     """Files of the conversation's context: file, weight, reason."""
     for paths, weight, reason in (
         (query.context, blend.context, "in context"),
@@ -240,7 +242,7 @@ def _weigh(
     scores: dict[int, float],
     corpus: Corpus,
     query: RankQuery,
-    blend: Blend,
+    blend: SignalWeights,
     central: Mapping[str, float],
 ) -> None:
     """Raise central files a little, and lower tests unless the prompt mentions tests."""
@@ -307,7 +309,7 @@ def _likely(scores: Mapping[int, float]) -> Iterable[int]:
 
 
 def _seeds(
-    scores: Mapping[int, float], corpus: Corpus, query: RankQuery, blend: Blend
+    scores: Mapping[int, float], corpus: Corpus, query: RankQuery, blend: SignalWeights
 ) -> dict[int, float]:
     best = sorted(scores, key=lambda n: (-scores[n], n))[:LEXICAL_SEEDS]
     seeds = {number: scores[number] ** 2 for number in best}

@@ -16,7 +16,7 @@ from attrs import asdict, astuple, evolve, field, fields_dict, frozen
 
 from tierline.context.items import Item, Section
 from tierline.context.models import ModelFacts
-from tierline.context.prefix import End
+from tierline.context.prefix import PrefixEnd
 from tierline.context.prompt import LONG, PromptMessage, Ttl
 from tierline.context.transcript import Transcript
 
@@ -238,7 +238,7 @@ class CacheState:
     hazards: Mapping[str, Evidence] = field(factory=dict)
     transcript: Transcript = field(factory=Transcript)
     """The form in which the conversation was sent."""
-    end: End | None = None
+    end: PrefixEnd | None = None
     """Where the last request ended; None if that is not known."""
     state: Mapping[str, Any] = field(factory=dict)
     """The policy's own state, as JSON values."""
@@ -268,7 +268,7 @@ class CacheState:
                 "gaps": tuple(map(float, known["gaps"])),
                 "talk": frozenset(map(str, known["talk"])),
                 "transcript": Transcript.from_json(known["transcript"]),
-                "end": End(int(end[0]), int(end[1]), str(end[2])) if end else None,
+                "end": PrefixEnd(int(end[0]), int(end[1]), str(end[2])) if end else None,
             }
             sent = cls(**known | restored)
             plain = (

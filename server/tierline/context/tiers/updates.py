@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from attrs import frozen
 
 from tierline import prompts
+from tierline.context.display import shown_name
 from tierline.context.fences import fence, parse_fenced, render_file
 from tierline.context.items import Item
-from tierline.context.showing import shown_name
 from tierline.context.text import sha256
 from tierline.context.tiers import delta
 from tierline.context.tiers.base import Kind

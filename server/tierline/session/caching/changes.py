@@ -15,7 +15,7 @@ from tierline.context.tiers.forecast import Forecast, input_cost
 from tierline.session.caching.service import CacheService
 from tierline.session.consents import ConsentService
 from tierline.session.models import ModelService
-from tierline.session.requests.composer import Composed, Composer
+from tierline.session.requests.composer import ComposedRequest, Composer
 from tierline.session.state.preferences import Preferences
 
 _WHAT = {"model": "Another model", "effort": "Another effort", "tools": "Other tools"}
@@ -108,7 +108,11 @@ class ChangeService:
         )
 
     async def _changed(
-        self, params: p.ChangeForecastParams, composed: Composed, now: Forecast, facts: ModelFacts
+        self,
+        params: p.ChangeForecastParams,
+        composed: ComposedRequest,
+        now: Forecast,
+        facts: ModelFacts,
     ) -> tuple[ModelFacts, int]:
         """The model's facts after the change, and what can still be read."""
         match params.change:
@@ -124,7 +128,7 @@ class ChangeService:
         return facts, now.readable
 
     async def _after_effort(
-        self, was: Effort, wanted: str, composed: Composed, now: Forecast, facts: ModelFacts
+        self, was: Effort, wanted: str, composed: ComposedRequest, now: Forecast, facts: ModelFacts
     ) -> int:
         """Switching thinking on or off invalidates Anthropic's cache after tools and system.
         Another effort does not.

@@ -25,7 +25,7 @@ from tierline.providers.registry import official
 from tierline.session.caching.service import CacheService
 from tierline.session.conversation import Conversation
 from tierline.session.models import ModelService
-from tierline.session.requests.composer import Composed, Composer
+from tierline.session.requests.composer import ComposedRequest, Composer
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
 
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 class _Last:
     """The request whose prefix is kept."""
 
-    composed: Composed
+    composed: ComposedRequest
     session_id: str
     at: float
     used: float
@@ -70,7 +70,7 @@ class KeepAliveService:
         self._activity: float | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def sent(self, composed: Composed) -> None:
+    def sent(self, composed: ComposedRequest) -> None:
         """Note that the provider answered this request."""
         at = self.clock()
         self._last = _Last(composed, self._conversation.session_id, at, at)

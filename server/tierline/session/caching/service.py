@@ -29,7 +29,7 @@ from tierline.session.caching.usage_stats import requests, stats
 from tierline.session.conversation import Conversation
 from tierline.session.counting import Counters
 from tierline.session.models import ModelService
-from tierline.session.requests.composer import Composed, Composer
+from tierline.session.requests.composer import ComposedRequest, Composer
 from tierline.session.state.preferences import Preferences
 from tierline.store.usage import KEEP_ALIVE, SpendingTotals, StoredRequest, UsageStore
 
@@ -68,7 +68,7 @@ class CacheService:
         self._models = models
         self._counters = counters
         self._composer = composer
-        self.on_sent: Callable[[Composed], None] = lambda _composed: None
+        self.on_sent: Callable[[ComposedRequest], None] = lambda _composed: None
         """Called when the provider has begun to answer a request."""
         self.decision: p.CacheDecision | None = None
         """The last decision of keep-alive, which sets it."""
@@ -81,7 +81,7 @@ class CacheService:
     # --- for the turn ----------------------------------------------------------------------------
 
     async def watched(
-        self, provider: Provider, composed: Composed, turn_id: str
+        self, provider: Provider, composed: ComposedRequest, turn_id: str
     ) -> AsyncGenerator[StreamEvent, None]:
         """The events of a running request. However it ends, its cache outcome is recorded once the
         provider has begun to answer.
@@ -101,7 +101,7 @@ class CacheService:
                 self._answered(composed, provider, turn_id, usage, "".join(said))
 
     def _answered(
-        self, composed: Composed, provider: Provider, turn_id: str, usage: Usage, reply: str
+        self, composed: ComposedRequest, provider: Provider, turn_id: str, usage: Usage, reply: str
     ) -> None:
         """Record a request that was answered, wholly or in part. Returns at once;
         ``report`` waits.
@@ -133,7 +133,7 @@ class CacheService:
             await asyncio.gather(self._work, return_exceptions=True)
         return self._reports.pop(turn_id, None)
 
-    async def forecast(self, composed: Composed) -> Forecast:
+    async def forecast(self, composed: ComposedRequest) -> Forecast:
         """What a request that is ready to be sent will cost."""
         if self._work is not None:
             await asyncio.gather(self._work, return_exceptions=True)
@@ -159,7 +159,7 @@ class CacheService:
         return await asyncio.to_thread(self.store.spent, session_id, turn_id)
 
     def _shapes(
-        self, composed: Composed, facts: ModelFacts, session_id: str
+        self, composed: ComposedRequest, facts: ModelFacts, session_id: str
     ) -> tuple[Shape | None, Shape]:
         """The shapes of the newest answered request and of the next one. Blocking."""
         prompt = strict(composed.prompt, strategy=self._models.strategy)
@@ -301,7 +301,7 @@ class CacheService:
 
     def _record(
         self,
-        composed: Composed,
+        composed: ComposedRequest,
         provider: Provider,
         facts: ModelFacts,
         session_id: str,
@@ -334,7 +334,9 @@ class CacheService:
         self.store.add(evolve(row, plan_id=report.plan_id, detail=detail))
         return report
 
-    def _shape(self, composed: Composed, facts: ModelFacts, provider: str, at: float) -> Shape:
+    def _shape(
+        self, composed: ComposedRequest, facts: ModelFacts, provider: str, at: float
+    ) -> Shape:
         counter = self._counters.counter(facts)
         arranged = composed.arrangement
         return shape(
@@ -386,7 +388,11 @@ class CacheService:
             self._before.pop(next(iter(self._before)), None)
 
     def _next(
-        self, composed: Composed, facts: ModelFacts, session_id: str, newest: StoredRequest | None
+        self,
+        composed: ComposedRequest,
+        facts: ModelFacts,
+        session_id: str,
+        newest: StoredRequest | None,
     ) -> p.CacheTiers:
         _, now = self._shapes(composed, facts, session_id)
         before = self._comparable(session_id, now)
@@ -412,7 +418,7 @@ class CacheService:
 
 
 def _rows(
-    composed: Composed, sent: Shape, readable: int, before: tuple[dict[str, Any], ...]
+    composed: ComposedRequest, sent: Shape, readable: int, before: tuple[dict[str, Any], ...]
 ) -> tuple[TierRow, ...]:
     """The rows of a whole request; they sum to the tokens of its plan, and so of the budget."""
     rows = tier_rows(composed.arrangement, sent, readable, before)

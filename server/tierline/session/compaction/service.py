@@ -40,13 +40,13 @@ from tierline.history.summarise import SummaryProblem
 from tierline.history.timeline import Summary, summary_message
 from tierline.history.truncation import truncate
 from tierline.providers.base import ProviderError
-from tierline.session.asking import Asker
 from tierline.session.compaction.levels import LevelSummaries
 from tierline.session.compaction.summariser import Summariser
 from tierline.session.conversation import Conversation
 from tierline.session.conversation.ordering import in_order
 from tierline.session.events import EventBus
 from tierline.session.memory.levels import MemoryService
+from tierline.session.model_questions import ModelQuestions
 from tierline.session.models import ModelService
 from tierline.session.requests.composer import Composer
 from tierline.session.state.preferences import Preferences
@@ -64,7 +64,7 @@ _Place: TypeAlias = tuple[str, str]
 
 
 @define
-class Times:
+class CompactionDelays:
     """Seconds. Tests make them shorter."""
 
     pause: float = 0.5
@@ -99,7 +99,7 @@ class CompactionService:
         queue: TurnQueue,
         conversation: Conversation,
         models: ModelService,
-        asker: Asker,
+        asker: ModelQuestions,
         composer: Composer,
         memory: MemoryService,
         state: Callable[[p.NoParams], Awaitable[p.State]],
@@ -113,7 +113,7 @@ class CompactionService:
         self._asker = asker
         self._composer = composer
         self._state = state
-        self.times = Times()
+        self.times = CompactionDelays()
         self.extractive = False
         """True to use no model, whatever the settings say (``tierline compact --extractive``)."""
         self.note = ""
@@ -149,7 +149,7 @@ class CompactionService:
         self._soon = asyncio.ensure_future(self._look())
 
     async def done(self) -> None:
-        """Wait until no attempt runs, at most ``Times.patience``: a prompt is waiting."""
+        """Wait until no attempt runs, ``CompactionDelays.patience`` at most: a prompt waits."""
         attempt = self._attempt
         if attempt is None or attempt.done():
             return

@@ -26,7 +26,7 @@ from tierline.history.summarise import (
     transcript,
 )
 from tierline.providers.base import ProviderError, Stop, TextChunk, Usage, WasThinking
-from tierline.session.asking import Asker
+from tierline.session.model_questions import ModelQuestions
 from tierline.session.models import ModelService
 
 INPUT_SHARE = 0.6
@@ -45,7 +45,7 @@ class Summariser:
 
     settings: CompactionConfig
     models: ModelService
-    asker: Asker
+    asker: ModelQuestions
     count: Callable[[str], int]
     extractive: bool = False
     words: str = ""

@@ -24,7 +24,7 @@ from tierline.history.usage import of_messages, with_events
 from tierline.session.conversation import turncost
 from tierline.session.conversation.callrows import Answers, Title, call_rows, results_of
 from tierline.session.conversation.compaction_view import with_compactions
-from tierline.session.conversation.wentalong import groups_of
+from tierline.session.conversation.sent_context import groups_of
 from tierline.session.state.preferences import Preferences
 from tierline.store.errors import StorageError
 from tierline.store.sessions import HistoryStore

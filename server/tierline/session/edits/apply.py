@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from attrs import evolve, frozen
 
-from tierline.context.edits.blocks import Misfit, Proposal, apply, create, propose
+from tierline.context.edits.blocks import EditMismatch, Proposal, apply, create, propose
 from tierline.context.edits.hunks import Hunk
 from tierline.context.edits.positions import changes
 from tierline.context.fences import render_file
@@ -76,7 +76,7 @@ class EditApplier:
         if now == edit.result:
             return f"{path} says already what the edit would make of it."
         again = propose(content.text, edit.blocks)
-        if isinstance(again, Misfit):
+        if isinstance(again, EditMismatch):
             return f"{path} has changed, and the edit no longer fits. {again.reason}"
         if now == edit.base:
             edit.proposal = again

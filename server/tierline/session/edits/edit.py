@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from attrs import define
 
 from tierline import protocol as p
-from tierline.context.edits.blocks import Block, Proposal
+from tierline.context.edits.blocks import Proposal, SearchReplaceBlock
 from tierline.context.text import sha256
 from tierline.tools.registry import Call
 from tierline.workspace.paths import ResolvedPath
@@ -32,7 +32,7 @@ class Edit:
     """Its result on the text that it was checked against; None if that text is unknown, because the
     edit comes from an earlier run and the file has changed.
     """
-    blocks: tuple[Block, ...]
+    blocks: tuple[SearchReplaceBlock, ...]
     content: str = ""
     """The whole text of a new file."""
     base: str = ""
@@ -158,7 +158,7 @@ class Edit:
         place: ResolvedPath,
         uri: str,
         proposal: Proposal,
-        blocks: tuple[Block, ...],
+        blocks: tuple[SearchReplaceBlock, ...],
     ) -> Edit:
         """A new, undecided edit; without blocks it creates a file."""
         added, removed = _lines(proposal)

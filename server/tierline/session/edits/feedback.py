@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 
 from tierline import protocol as p
-from tierline.context.edits.blocks import Block, Proposal
+from tierline.context.display import visible_text
+from tierline.context.edits.blocks import Proposal, SearchReplaceBlock
 from tierline.context.filetext import FileFacts
 from tierline.context.refusals import Refusal
-from tierline.context.showing import visible_text
 from tierline.context.text import clip
 from tierline.context.tiers.base import AppliedEdit
 from tierline.context.tiers.own import UNSAVED, told
@@ -65,7 +65,7 @@ def sensitive(key: str) -> bool:
     return bool(_SENSITIVE.search(key))
 
 
-def placeholders(text: str, blocks: Sequence[Block]) -> str:
+def placeholders(text: str, blocks: Sequence[SearchReplaceBlock]) -> str:
     """Why blocks with a credential's placeholder cannot be used; empty if they have none. The
     placeholder must not replace the credential, which the model has not seen.
     """

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from tierline import protocol as p
-from tierline.context.edits.blocks import Block
+from tierline.context.edits.blocks import SearchReplaceBlock
 from tierline.context.text import sha256
 from tierline.session.edits.edit import Edit
 from tierline.workspace.paths import ResolvedPath
@@ -160,8 +160,14 @@ def unfinished(data: Mapping[str, Any]) -> list[int] | None:
     return [n for n in found if isinstance(n, int)] if isinstance(found, list) else None
 
 
-def _read(proposal: Mapping[str, Any]) -> tuple[tuple[Block, ...], list[p.EditHunk], str]:
-    blocks = [Block(*map(_word, pair)) for pair in _list(proposal["blocks"]) if _size(pair) == 2]
+def _read(
+    proposal: Mapping[str, Any],
+) -> tuple[tuple[SearchReplaceBlock, ...], list[p.EditHunk], str]:
+    blocks = [
+        SearchReplaceBlock(*map(_word, pair))
+        for pair in _list(proposal["blocks"])
+        if _size(pair) == 2
+    ]
     hunks = [
         p.EditHunk(index, _count(one[0]), _word(one[1]), _word(one[2]))
         for index, one in enumerate(_list(proposal["hunks"]))

@@ -18,7 +18,13 @@ from typing import Any
 from attrs import evolve
 
 from tierline import protocol as p
-from tierline.context.edits.blocks import Block, Misfit, Proposal, create, propose
+from tierline.context.edits.blocks import (
+    EditMismatch,
+    Proposal,
+    SearchReplaceBlock,
+    create,
+    propose,
+)
 from tierline.context.edits.fitting import fit
 from tierline.context.prompt import ToolSpec
 from tierline.context.refusals import Refusal
@@ -324,29 +330,29 @@ class EditService:
 
     def _creation(
         self, place: ResolvedPath, arguments: Mapping[str, Any]
-    ) -> tuple[Proposal, tuple[Block, ...]] | str:
+    ) -> tuple[Proposal, tuple[SearchReplaceBlock, ...]] | str:
         loader = self._loader
         if os.path.lexists(place.path) or loader.buffers.get(place.key, loader.roots) is not None:
             return f"{place.key} exists already; propose `edits` to it."
         if why := words.unfit(place.key):
             return why
         made = create(str(arguments["content"]))
-        return made.reason if isinstance(made, Misfit) else (made, ())
+        return made.reason if isinstance(made, EditMismatch) else (made, ())
 
     def _replacement(
         self, place: ResolvedPath, arguments: Mapping[str, Any]
-    ) -> tuple[Proposal, tuple[Block, ...]] | str:
+    ) -> tuple[Proposal, tuple[SearchReplaceBlock, ...]] | str:
         current = self._loader.current(place)
         if isinstance(current, Refusal):
             return told(current)
         content, _ = current
         if content.facts.view:
             return f"{place.key} is a {content.facts.view}; its text cannot be edited this way."
-        blocks = tuple(Block(e["search"], e["replace"]) for e in arguments["edits"])
+        blocks = tuple(SearchReplaceBlock(e["search"], e["replace"]) for e in arguments["edits"])
         if why := words.placeholders(content.text, blocks):
             return why
         made = propose(content.text, blocks)
-        if isinstance(made, Misfit):
+        if isinstance(made, EditMismatch):
             return made.reason
         if why := words.unencodable(made, content.facts):
             return f"{place.key} {why}"

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from tierline import protocol as p
-from tierline.context.enforce import Code
+from tierline.context.enforce import PlanCode
 from tierline.context.files import FileContext, FileEntry
 from tierline.context.filetext import FileText
 from tierline.context.items import Pin
@@ -32,10 +32,10 @@ OPEN = "open in the editor"
 """The origin of files that are listed because they were active when a prompt was sent."""
 MOST_OPEN = 8
 P = TypeVar("P")
-Request: TypeAlias = Callable[["FileService", P], Coroutine[Any, Any, p.FilesResult]]
+FileRequest: TypeAlias = Callable[["FileService", P], Coroutine[Any, Any, p.FilesResult]]
 
 
-def _in_order(request: Request[P]) -> Request[P]:
+def _in_order(request: FileRequest[P]) -> FileRequest[P]:
     """Run requests that change the list in the order of arrival: pinning reads a file first, and an
     unpin right after it must not overtake it.
     """
@@ -257,9 +257,9 @@ class FileService:
         """Mark the files that a plan had to leave out."""
         self.context.unshed()
         for entry in plan.excluded:
-            if entry.path and entry.code == Code.SHED:
+            if entry.path and entry.code == PlanCode.SHED:
                 self.context.shed([entry.path])
-            elif entry.path and entry.code == Code.TOO_LARGE:  # neither a pin nor room helps
+            elif entry.path and entry.code == PlanCode.TOO_LARGE:  # neither a pin nor room helps
                 self.context.shed([entry.path], sentence=entry.reason)
 
     async def renamed(self, pairs: Iterable[tuple[str, str]]) -> None:

@@ -10,9 +10,9 @@ from attrs import evolve
 
 from tierline import protocol as p
 from tierline.context.counting import TokenCounter
+from tierline.context.display import visible_text
 from tierline.context.fences import render_file
 from tierline.context.items import Item, Section
-from tierline.context.showing import visible_text
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.session.consents import ConsentService

@@ -23,10 +23,10 @@ from tierline.history.parser import text_of
 from tierline.session.conversation import Conversation
 from tierline.session.conversation.ordering import in_order
 from tierline.session.events import EventBus
-from tierline.session.history.backwords import cut_off, described, told
+from tierline.session.history.back_texts import cut_off, described, told
 from tierline.session.snapshots import moments
 from tierline.session.snapshots.content import FileContent, on_disk, present, recorded
-from tierline.session.snapshots.moments import Record, WayBack
+from tierline.session.snapshots.moments import FileRestoration, JournalRecord
 from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
@@ -54,7 +54,7 @@ class _Moment:
 @frozen
 class _Planned:
     moment: _Moment
-    ways: tuple[WayBack, ...]
+    ways: tuple[FileRestoration, ...]
     notes: tuple[str, ...]
 
 
@@ -146,10 +146,10 @@ class BackService:
         ]
         return _Planned(moment, tuple(ways), tuple(notes))
 
-    def _records(self) -> Sequence[Record]:
+    def _records(self) -> Sequence[JournalRecord]:
         return self._store.entries() if self._snapshots.enabled else ()
 
-    def _moment(self, group_id: str, records: Sequence[Record]) -> _Moment:
+    def _moment(self, group_id: str, records: Sequence[JournalRecord]) -> _Moment:
         visible = self._conversation.visible()
         order = self._conversation.groups()
         group = group_id or (order[-1] if order else "")
@@ -161,7 +161,7 @@ class BackService:
         start = moments.position(records, order[order.index(group) :], prompt.timestamp)
         return _Moment(start, group, text_of(prompt.content))
 
-    def _forward(self, params: p.BackParams, records: Sequence[Record]) -> _Moment:
+    def _forward(self, params: p.BackParams, records: Sequence[JournalRecord]) -> _Moment:
         done = [r for r in moments.moves(records) if r.get("session") == self._session]
         taken_back = {r.get("of") for r in done}
         backs = [r for r in done if not r.get("of") and r.get("id") not in taken_back]
@@ -174,7 +174,7 @@ class BackService:
         move = backs[-1]
         return _Moment(records.index(move), branch=str(move["branch"]), of=str(move["id"]))
 
-    def _ways(self, records: Sequence[Record], start: int) -> list[WayBack]:
+    def _ways(self, records: Sequence[JournalRecord], start: int) -> list[FileRestoration]:
         """Blocking."""
         found = []
         for path, steps in sorted(moments.since(records, start).items()):
@@ -197,7 +197,7 @@ class BackService:
             return gone if gone and gone.data is None and not gone.why else now
         return now
 
-    def _file(self, way: WayBack) -> p.BackFile:
+    def _file(self, way: FileRestoration) -> p.BackFile:
         choices, why = _choices(way)
         target = _target(way, choices[0])
         old, new = way.now.text, target.text if target is not None else None
@@ -265,7 +265,7 @@ class BackService:
             problem = problem or await self._conversation.act(step)
         if problem:
             await self._written(
-                [(WayBack(w.path, then, w.now, None, False), w.now) for w, then in done]
+                [(FileRestoration(w.path, then, w.now, None, False), w.now) for w, then in done]
             )
             await self._end(identifier, False, [])
             raise TierlineError("storage", problem, "The files are as they were before.")
@@ -288,8 +288,8 @@ class BackService:
         )
 
     async def _written(
-        self, targets: Sequence[tuple[WayBack, FileContent]]
-    ) -> tuple[list[tuple[WayBack, FileContent]], list[str]]:
+        self, targets: Sequence[tuple[FileRestoration, FileContent]]
+    ) -> tuple[list[tuple[FileRestoration, FileContent]], list[str]]:
         done, problems = [], []
         for way, then in targets:
             problem = await self._snapshots.writer.write(way.path, way.now, then, LABEL)
@@ -300,7 +300,7 @@ class BackService:
         return done, problems
 
     async def _end(
-        self, identifier: str, complete: bool, done: Sequence[tuple[WayBack, FileContent]]
+        self, identifier: str, complete: bool, done: Sequence[tuple[FileRestoration, FileContent]]
     ) -> None:
         """Record the outcome for each file as it is now: the editor may have formatted it."""
         if not self._snapshots.enabled:
@@ -353,7 +353,7 @@ class BackService:
         """Put back a file as it was before a move that was cut off. False if it has neither text,
         and is left alone.
         """
-        step = moments.Step(file.get("before", {}), file.get("after", {}))
+        step = moments.JournalStep(file.get("before", {}), file.get("after", {}))
         contents = moments.contents([step], self._store.load)
         before, after = recorded(step.before, contents), recorded(step.after, contents)
         return self._snapshots.writer.put_back(str(file.get("path", "")), before, after)
@@ -363,7 +363,7 @@ class BackService:
         return self._conversation.session_id
 
 
-def _choices(way: WayBack) -> tuple[list[p.Take], str]:
+def _choices(way: FileRestoration) -> tuple[list[p.Take], str]:
     """The choices for a file, the harmless ones first; and why there are none."""
     if way.then.why:
         return ["mine"], f"It cannot be brought back: {way.then.why}."
@@ -379,7 +379,7 @@ def _choices(way: WayBack) -> tuple[list[p.Take], str]:
     return (["merge", "mine", "old"], "") if merges else (["mine", "old"], "")
 
 
-def _target(way: WayBack, take: p.Take) -> FileContent | None:
+def _target(way: FileRestoration, take: p.Take) -> FileContent | None:
     """The content that the file shall get; None to leave it."""
     return {"old": way.then, "merge": way.merged, "mine": None}[take]
 

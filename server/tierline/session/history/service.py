@@ -20,7 +20,7 @@ from tierline.session.edits.service import EditService
 from tierline.session.events import EventBus
 from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService
-from tierline.session.history import reading
+from tierline.session.history import history_texts
 from tierline.session.models import ModelService
 from tierline.session.requests.composer import Composer
 from tierline.session.requests.plans import PlanService
@@ -325,7 +325,7 @@ class HistoryService:
             plan_a=plans[0],
             plan_b=plans[1],
             plan_lines=lines,
-            text=reading.comparison(a, b, only_a, only_b, lines),
+            text=history_texts.comparison(a, b, only_a, only_b, lines),
         )
 
     # --- reading ---------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ class HistoryService:
         return p.GroupDetails(
             group_id=group,
             messages=self._shown(messages, now),
-            text=reading.turn(group, messages, now.states),
+            text=history_texts.turn(group, messages, now.states),
             tokens=max((m.tokens for m in messages), default=0),
             hidden=now.hidden.get(group, ""),
             plan_ids=[str(m.meta["plan_id"]) for m in messages if m.meta.get("plan_id")],

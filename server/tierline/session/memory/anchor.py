@@ -22,9 +22,9 @@ from tierline.history.selection import select
 from tierline.history.state import anchor, extract, fields, guidelines, rebuild_request
 from tierline.history.timeline import Timeline
 from tierline.history.truncation import truncate
-from tierline.session.asking import Asker
 from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
+from tierline.session.model_questions import ModelQuestions
 from tierline.session.models import ModelService
 from tierline.session.redaction import redact
 from tierline.session.state.preferences import Preferences
@@ -52,7 +52,7 @@ class Anchor:
         queue: TurnQueue,
         conversation: Conversation,
         models: ModelService,
-        asker: Asker,
+        asker: ModelQuestions,
     ) -> None:
         self._bus = bus
         self._preferences = preferences

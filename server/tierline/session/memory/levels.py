@@ -31,7 +31,7 @@ from tierline.memory.view import Compress, Keeper, Told
 from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
 from tierline.session.models import ModelService
-from tierline.session.retrieval.meaning import Meaning
+from tierline.session.retrieval.semantic import SemanticRanking
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
 from tierline.session.state.turn import Turn
@@ -89,7 +89,7 @@ class MemoryService:
         queue: TurnQueue,
         conversation: Conversation,
         models: ModelService,
-        meaning: Meaning,
+        meaning: SemanticRanking,
     ) -> None:
         self._bus = bus
         self._preferences = preferences

@@ -10,7 +10,7 @@ from tierline.session.conversation import Conversation
 from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService
 from tierline.session.memory.memos import MemoService
-from tierline.session.mentions.paths import Paths
+from tierline.session.mentions.paths import PathIndex
 from tierline.session.mentions.words import ALONE, written
 from tierline.session.retrieval.symbols import SymbolService
 from tierline.session.workbench import Workbench
@@ -52,7 +52,7 @@ class CompletionService:
         self._symbols = symbols
         self._memos = memos
         self._workbench = workbench
-        self._paths = Paths(files.loader)
+        self._paths = PathIndex(files.loader)
 
     async def complete(self, params: p.MentionCompleteParams) -> p.MentionCompleteResult:
         """Completions of the letters after an ``@``."""

@@ -127,7 +127,7 @@ class PathList:
                 yield number
 
 
-class Paths:
+class PathIndex:
     """The files of the workspace and their folders. Only files that may be shown are listed."""
 
     def __init__(self, loader: Loader) -> None:

@@ -15,8 +15,8 @@ from tierline.errors import TierlineError
 from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService
 from tierline.session.longtext import in_thread_when_long
-from tierline.session.mentions.found import ResolvedMention, lacking
-from tierline.session.mentions.kinds import Kinds
+from tierline.session.mentions.resolved_mention import ResolvedMention, lacking
+from tierline.session.mentions.resolver import MentionResolver
 from tierline.session.mentions.words import special
 from tierline.workspace.loader import LoadedFile
 from tierline.workspace.mentions import Mention, is_prose, mentions
@@ -25,7 +25,7 @@ ADVICE = "Change the prompt, or send it again and say that it is meant so."
 
 
 @frozen
-class Taken:
+class MentionedContext:
     """Context that was added to a prompt because it was mentioned or attached."""
 
     attached: tuple[p.Attachment, ...] = ()
@@ -42,7 +42,7 @@ class Taken:
 class MentionService:
     """Finds, asks and takes."""
 
-    def __init__(self, files: FileService, urls: UrlService, kinds: Kinds) -> None:
+    def __init__(self, files: FileService, urls: UrlService, kinds: MentionResolver) -> None:
         self._files = files
         self._urls = urls
         self._kinds = kinds
@@ -75,7 +75,7 @@ class MentionService:
         besides = [await self._kinds.content(one) for one in given if not one.mention]
         return [one for one in found.values() if one is not None], besides
 
-    async def take(self, params: p.ChatSendParams, text: str) -> Taken:
+    async def take(self, params: p.ChatSendParams, text: str) -> MentionedContext:
         """Add what a prompt mentions. If something must be confirmed first, nothing is changed.
 
         Raises:
@@ -103,7 +103,7 @@ class MentionService:
         notices += await self._add(taken)
         attached = tuple(one.attached for one in taken if one.attached is not None)
         notices += [notice for one in taken for notice in one.notices]
-        return Taken(attached, tuple(dict.fromkeys(notices)))
+        return MentionedContext(attached, tuple(dict.fromkeys(notices)))
 
     # --- helpers ---------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from tierline.context.fences import fence, render_path
 from tierline.context.text import clip, clip_end, well_formed
 from tierline.history.messages import Message
 from tierline.history.parser import text_of
-from tierline.session.mentions.found import MOST_CHARACTERS
+from tierline.session.mentions.resolved_mention import MOST_CHARACTERS
 
 MOST_PROBLEMS = 100
 _MOST_MESSAGE = 1_000

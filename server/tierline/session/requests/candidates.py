@@ -15,7 +15,7 @@ from tierline.context.items import Item, Section
 from tierline.context.limits import Limits
 from tierline.context.mode import ContextMode
 from tierline.context.models import ModelFacts
-from tierline.context.plan import Absent
+from tierline.context.plan import UnavailableItem
 from tierline.context.prompt import PromptBlock, Thinking, ToolSpec
 from tierline.context.tiers.base import AppliedEdit, CacheState, Signals
 from tierline.history.isolation import isolate
@@ -23,8 +23,8 @@ from tierline.history.messages import Message
 from tierline.history.selection import Strategy, select
 from tierline.history.written import KnownForms, write
 from tierline.session.memory.levels import MemoryView
-from tierline.session.retrieval.meaning import Meaning
-from tierline.session.retrieval.service import Automatic
+from tierline.session.retrieval.semantic import SemanticRanking
+from tierline.session.retrieval.service import AutomaticContext
 from tierline.session.state.turn import Turn
 from tierline.session.tools.toolbox import tools_items
 from tierline.store.group_search import GroupSearch
@@ -42,7 +42,7 @@ class Snapshot:
     limits: Limits
     messages: tuple[Message, ...]
     files: tuple[Item, ...]
-    absent: tuple[Absent, ...]
+    absent: tuple[UnavailableItem, ...]
     instructions: tuple[Item, ...] = ()
     """AGENTS.md and its like."""
     maker: Maker = field(factory=Maker)
@@ -67,7 +67,7 @@ class Snapshot:
     query: str = ""
     """Query of a ranked selection."""
     search: GroupSearch | None = None
-    meaning: Meaning | None = None
+    meaning: SemanticRanking | None = None
     cache: CacheConfig = field(factory=CacheConfig)
     sent: CacheState = field(factory=CacheState)
     now: float = 0.0
@@ -78,7 +78,7 @@ class Snapshot:
     """Probability that a file changes by the next request, by key, from git's history."""
     notes: tuple[Item, ...] = ()
     """History guidelines, Global Anchor, scratchpad."""
-    automatic: Automatic = field(factory=Automatic)
+    automatic: AutomaticContext = field(factory=AutomaticContext)
     """Module map, held cards, touchpoints."""
     memory: MemoryView | None = None
     """The conversation as the ``levels`` selection sends it, or pieces recalled from the summarised
@@ -91,7 +91,7 @@ class Snapshot:
 
 
 @define
-class KnownItems:
+class ItemCache:
     """The items of the last request. Nearly all of the next one's are equal; reusing the objects
     keeps the values cached in them (``Item.memo``).
     """
@@ -140,7 +140,7 @@ class Candidates:
         return tuple(item for item in found if item is not None)
 
 
-def gather(snapshot: Snapshot, counter: TokenCounter, known: KnownItems) -> Candidates:
+def gather(snapshot: Snapshot, counter: TokenCounter, known: ItemCache) -> Candidates:
     """Everything that may go into the request. Items that have not changed since the last request
     are the same objects.
     """
@@ -236,9 +236,9 @@ def tail_of(turn: Turn | None) -> tuple[PromptBlock, ...]:
     return tuple(named)
 
 
-def absent_of(entry: FileEntry) -> Absent:
+def absent_of(entry: FileEntry) -> UnavailableItem:
     """A listed file that cannot be sent, with the reason."""
-    return Absent(
+    return UnavailableItem(
         key=f"file:{entry.key}",
         section=Section.FILES,
         code=entry.reason,

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 
 from tierline import protocol as p
 from tierline.context import effort
-from tierline.context.budget import Reported, UsageLedger, budget
+from tierline.context.budget import ReportedUsage, UsageLedger, budget
 from tierline.context.counting import TokenCounter
 from tierline.context.enforce import FixedPartTooLarge
 from tierline.context.items import Item
@@ -36,7 +36,7 @@ from tierline.session.memory.anchor import note_items
 from tierline.session.memory.memos import memo_items
 from tierline.session.models import ModelService
 from tierline.session.requests.candidates import (
-    KnownItems,
+    ItemCache,
     Snapshot,
     absent_of,
     gather,
@@ -46,8 +46,8 @@ from tierline.session.requests.candidates import (
 from tierline.session.requests.contextline import context_line
 from tierline.session.requests.layout import lay_out
 from tierline.session.requests.sources import Sources
-from tierline.session.requests.tiering import Line, SentState, policy
-from tierline.session.retrieval.service import Automatic
+from tierline.session.requests.tiering import CacheLine, SentState, policy
+from tierline.session.retrieval.service import AutomaticContext
 from tierline.session.state.plan import LastPlan
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
@@ -65,7 +65,7 @@ _BODY_SHARE = 0.9
 
 
 @frozen
-class Composed:
+class ComposedRequest:
     """One request, ready to be sent, with its plan and arrangement."""
 
     plan: ContextPlan
@@ -74,7 +74,7 @@ class Composed:
     context_line: str
     notices: tuple[str, ...]
     arrangement: Arrangement
-    line: Line
+    line: CacheLine
     rendered: RenderedRequest | None = None
 
     @property
@@ -97,7 +97,7 @@ class _Read:
     files: tuple[Item, ...]
     memos: tuple[Item, ...]
     urls: tuple[Item, ...]
-    automatic: Automatic
+    automatic: AutomaticContext
 
 
 class Composer:
@@ -129,10 +129,10 @@ class Composer:
         """
         self._ledger = UsageLedger()
         self._sent = SentState(home / "sent")
-        self._known = KnownItems()
+        self._known = ItemCache()
         self._lock = asyncio.Lock()
         self._search = GroupSearch()
-        self._replies: dict[Line, str] = {}
+        self._replies: dict[CacheLine, str] = {}
         """The service's id of its newest reply, by line."""
         self._gone = self._told_gone = 0
         """Number of pictures left out of the newest request, and the number that the
@@ -141,7 +141,7 @@ class Composer:
 
     # --- for the session -------------------------------------------------------------------------
 
-    async def compose(self, turn: Turn, *, most: int = 0) -> Composed:
+    async def compose(self, turn: Turn, *, most: int = 0) -> ComposedRequest:
         """The request that answers a turn's prompt. ``most``: tokens that it may have, after one
         was refused for its size.
 
@@ -162,7 +162,9 @@ class Composer:
         self._sources.retrieval.planned(turn, composed.plan, composed.context_line)
         return composed
 
-    async def _within_bytes(self, turn: Turn, composed: Composed, provider: Provider) -> Composed:
+    async def _within_bytes(
+        self, turn: Turn, composed: ComposedRequest, provider: Provider
+    ) -> ComposedRequest:
         """The request, with fewer tokens if its body is larger than the service accepts; unchanged
         if nothing more can leave.
         """
@@ -177,7 +179,7 @@ class Composer:
                 break
         return composed
 
-    def _lightened(self, composed: Composed) -> Composed:
+    def _lightened(self, composed: ComposedRequest) -> ComposedRequest:
         """The request, with a notice about pictures that were left out, if that is new.
 
         Raises:
@@ -200,7 +202,7 @@ class Composer:
         text = f"{what} left out: a request may have at most {most / 1e6:.0f} MB."
         return evolve(composed, notices=(*composed.notices, text))
 
-    async def preview(self, prompt: str = "", *, everything: bool = False) -> Composed:
+    async def preview(self, prompt: str = "", *, everything: bool = False) -> ComposedRequest:
         """The next request as it would be sent now, without a prompt or with this one, which is not
         stored. Files that may have changed are read again; all of them if ``everything``.
         """
@@ -214,7 +216,7 @@ class Composer:
         await self._sources.retrieval.peek(turn)
         return await self._build(await self._snapshot(turn, pending=pending), None)
 
-    async def sending(self, composed: Composed, turn_id: str) -> None:
+    async def sending(self, composed: ComposedRequest, turn_id: str) -> None:
         """Store the plan and prompt of a request that is being sent, so that it can be rendered
         again.
         """
@@ -232,7 +234,7 @@ class Composer:
         except OSError as error:
             log.warning("The plan was not kept: %s", error)
 
-    def settle(self, composed: Composed, usage: Usage, reply: str) -> p.UsageInfo:
+    def settle(self, composed: ComposedRequest, usage: Usage, reply: str) -> p.UsageInfo:
         """Record the provider's figures; estimates replace missing ones."""
         if usage.reply_id:
             self._replies[composed.line] = usage.reply_id
@@ -259,11 +261,11 @@ class Composer:
         )
         return info
 
-    async def accepted(self, composed: Composed) -> None:
+    async def accepted(self, composed: ComposedRequest) -> None:
         """Note that the provider has begun to answer, so that its cache holds this request."""
         await asyncio.to_thread(self._sent.keep, composed.line, composed.arrangement.next)
 
-    async def kept_alive(self, composed: Composed, at: float) -> None:
+    async def kept_alive(self, composed: ComposedRequest, at: float) -> None:
         """Note that a keep-alive request used this request's cache entry, which restarts its
         lifetime.
         """
@@ -304,9 +306,9 @@ class Composer:
 
     # --- the work --------------------------------------------------------------------------------
 
-    def _line(self) -> Line:
+    def _line(self) -> CacheLine:
         talk = self._conversation
-        return Line(talk.session_id, talk.branch, self._models.maker)
+        return CacheLine(talk.session_id, talk.branch, self._models.maker)
 
     async def _snapshot(
         self, turn: Turn | None, most: int = 0, *, pending: Message | None = None
@@ -412,7 +414,7 @@ class Composer:
         )
         return (*memo_items(memos, count), *self._sources.capsules.items(about, count))
 
-    async def _build(self, snapshot: Snapshot, provider: Provider | None) -> Composed:
+    async def _build(self, snapshot: Snapshot, provider: Provider | None) -> ComposedRequest:
         counter = self._counters.counter(snapshot.facts)
         composed = await self._in_thread(snapshot, counter, provider)
         self._sources.files.planned(composed.plan)
@@ -421,7 +423,7 @@ class Composer:
 
     async def _in_thread(
         self, snapshot: Snapshot, counter: TokenCounter, provider: Provider | None
-    ) -> Composed:
+    ) -> ComposedRequest:
         """One at a time, even after a cancellation: the thread of a cancelled one still runs, and
         several would use up all threads.
         """
@@ -430,22 +432,22 @@ class Composer:
         working.add_done_callback(self._worked)
         return await asyncio.shield(working)
 
-    def _worked(self, working: asyncio.Future[Composed]) -> None:
+    def _worked(self, working: asyncio.Future[ComposedRequest]) -> None:
         self._lock.release()
         if not working.cancelled():
             working.exception()  # its reader may be gone
 
     def _work(
         self, snapshot: Snapshot, counter: TokenCounter, provider: Provider | None
-    ) -> Composed:
+    ) -> ComposedRequest:
         candidates = gather(snapshot, counter, self._known)
         self._known.keep(candidates.items)
         made = lay_out(candidates, snapshot, counter)
-        line = Line(snapshot.session_id, snapshot.branch, snapshot.maker)
+        line = CacheLine(snapshot.session_id, snapshot.branch, snapshot.maker)
         explained = official(line.reader.service).explains_misses
         previous = self._replies.get(line, "") if explained else None
         prompt = evolve(made.prompt, thinking=snapshot.thinking, previous_reply=previous)
-        return Composed(
+        return ComposedRequest(
             plan=made.plan,
             prompt=prompt,
             budget=self._budget(made.plan, snapshot, counter),
@@ -497,7 +499,7 @@ def _has_all(made: ContextPlan, keys: frozenset[str]) -> None:
         )
 
 
-def _usage(reported: Reported) -> p.UsageInfo:
+def _usage(reported: ReportedUsage) -> p.UsageInfo:
     return p.UsageInfo(
         input_tokens=reported.input_tokens,
         output_tokens=reported.output_tokens,

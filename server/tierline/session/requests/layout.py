@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 
 from tierline.context.assemble import assemble
 from tierline.context.counting import REQUEST_OVERHEAD, TokenCounter
-from tierline.context.enforce import Code, FixedPartTooLarge
+from tierline.context.enforce import FixedPartTooLarge, PlanCode
 from tierline.context.imagelimits import limit_images
 from tierline.context.items import Item
 from tierline.context.plan import FRAME_KEY, ContextPlan, plan
@@ -26,7 +26,9 @@ from tierline.session.requests.candidates import Candidates, Snapshot, signals_o
 from tierline.session.requests.tiering import policy
 from tierline.session.tools.toolbox import tools_hash
 
-_FOR_ROOM = frozenset({Code.SHED, Code.TOO_LARGE, Code.LOW_PRIORITY, Code.TRUNCATED})
+_FOR_ROOM = frozenset(
+    {PlanCode.SHED, PlanCode.TOO_LARGE, PlanCode.LOW_PRIORITY, PlanCode.TRUNCATED}
+)
 """Codes of items that leave for lack of room."""
 
 

@@ -13,7 +13,7 @@ from tierline.session.memory.anchor import Anchor
 from tierline.session.memory.levels import MemoryService
 from tierline.session.memory.memos import MemoService
 from tierline.session.retrieval.capsules import CapsuleService
-from tierline.session.retrieval.meaning import Meaning
+from tierline.session.retrieval.semantic import SemanticRanking
 from tierline.session.retrieval.service import RetrievalService
 from tierline.session.tools.toolbox import ToolService
 
@@ -30,7 +30,7 @@ class Sources:
     memory: MemoryService
     memos: MemoService
     anchor: Anchor
-    meaning: Meaning
+    meaning: SemanticRanking
     churn: ChurnService
     edits: EditService
     tools: ToolService

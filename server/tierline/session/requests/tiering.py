@@ -40,7 +40,7 @@ def policy(settings: CacheConfig, count: Callable[[str], int]) -> StabilityPolic
 
 
 @frozen
-class Line:
+class CacheLine:
     """One conversation with one model, which has a cache of its own at the provider."""
 
     session: str
@@ -62,12 +62,12 @@ class SentState:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.Lock()
-        self._kept: dict[Line, CacheState] = {}
+        self._kept: dict[CacheLine, CacheState] = {}
         """Records of this process, the newest last."""
-        self._begun: dict[Line, CacheState] = {}
+        self._begun: dict[CacheLine, CacheState] = {}
         """Initial states of lines without a record."""
 
-    def get(self, line: Line) -> CacheState:
+    def get(self, line: CacheLine) -> CacheState:
         """The state of a line. A new line begins with the session's newest state: a branch shares
         its beginning, and another model gets the same bytes. A fresh state if there is none.
         """
@@ -84,7 +84,7 @@ class SentState:
             self._begun = {line: begun}
         return begun
 
-    def keep(self, line: Line, sent: CacheState) -> None:
+    def keep(self, line: CacheLine, sent: CacheState) -> None:
         """Store the state after a request that the provider accepted. Blocking."""
         self._remember(line, sent)
         value = {
@@ -102,7 +102,7 @@ class SentState:
         except (OSError, TypeError, ValueError) as error:
             log.info("The cache state is not kept: %s", error)
 
-    def _remember(self, line: Line, sent: CacheState) -> None:
+    def _remember(self, line: CacheLine, sent: CacheState) -> None:
         with self._lock:
             self._begun = {}
             self._kept.pop(line, None)
@@ -110,7 +110,7 @@ class SentState:
             while len(self._kept) > MOST_KEPT:
                 self._kept.pop(next(iter(self._kept)))
 
-    def _newest(self, line: Line) -> CacheState:
+    def _newest(self, line: CacheLine) -> CacheState:
         """The session's newest record, made the initial state of another line."""
         with self._lock:
             known = {other: s for other, s in self._kept.items() if other.session == line.session}
@@ -126,16 +126,16 @@ class SentState:
         # A model of the same name at another provider has another cache.
         return sent if other.reader == line.reader else evolve(sent, model="")
 
-    def _read(self, name: str, line: Line) -> CacheState | None:
+    def _read(self, name: str, line: CacheLine) -> CacheState | None:
         found = self._parsed(name)
         return found[1] if found is not None and found[0] == line else None
 
-    def _parsed(self, name: str) -> tuple[Line, CacheState] | None:
+    def _parsed(self, name: str) -> tuple[CacheLine, CacheState] | None:
         """A record on disk; None if it is missing or invalid."""
         try:
             value = json.loads(disk.read_text(self._folder / name, MOST_BYTES))
             service, model = map(str, value["reader"])
-            line = Line(str(value["session"]), str(value["branch"]), Maker(service, model))
+            line = CacheLine(str(value["session"]), str(value["branch"]), Maker(service, model))
             return line, CacheState.from_json(value["sent"])
         except (OSError, ValueError, TypeError, KeyError):
             return None

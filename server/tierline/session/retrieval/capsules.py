@@ -16,9 +16,9 @@ from tierline.context.text import sha256
 from tierline.errors import TierlineError
 from tierline.memory import capsules as rules
 from tierline.memory.capsules import Capsule
-from tierline.session.asking import Asker
 from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
+from tierline.session.model_questions import ModelQuestions
 from tierline.session.models import ModelService
 from tierline.session.redaction import redact
 from tierline.store.errors import StorageError
@@ -40,7 +40,7 @@ class CapsuleService:
         bus: EventBus,
         conversation: Conversation,
         models: ModelService,
-        asker: Asker,
+        asker: ModelQuestions,
         loader: Loader,
         context: FileContext,
         home: Path,

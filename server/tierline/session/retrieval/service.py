@@ -17,12 +17,12 @@ from attrs import asdict, evolve, field, frozen
 
 from tierline import protocol as p
 from tierline.context.counting import TokenCounter
-from tierline.context.enforce import Code
+from tierline.context.enforce import PlanCode
 from tierline.context.items import Item, Pin, Section
 from tierline.context.mode import LIMITS, ContextMode
-from tierline.context.plan import Absent, ContextPlan
+from tierline.context.plan import ContextPlan, UnavailableItem
 from tierline.context.retrieval.cards import Card, card_key, card_of, parse_key
-from tierline.context.retrieval.clusters import Phase
+from tierline.context.retrieval.clusters import QueryCluster
 from tierline.context.retrieval.holdings import HoldingChange, Holdings
 from tierline.context.retrieval.maps import ANCHORS_KEY, SCAFFOLD_KEY, TREE_KEY
 from tierline.context.retrieval.mentioned import mentioned, suggested_pins
@@ -55,17 +55,17 @@ STORE_SECONDS = 5.0
 
 
 @frozen
-class Automatic:
+class AutomaticContext:
     """Automatic context of a request."""
 
     items: tuple[Item, ...] = ()
-    absent: tuple[Absent, ...] = ()
+    absent: tuple[UnavailableItem, ...] = ()
     set_id: str = ""
     signals: Mapping[str, Signals] = field(factory=dict)
 
 
 @frozen
-class Suggestion:
+class PinSuggestion:
     """A pin that the model suggests."""
 
     key: str
@@ -97,10 +97,10 @@ class RetrievalService:
         self.store = store
         self.reader = CardReader(files.loader)
         self.holdings = Holdings()
-        self.phase = Phase()
+        self.phase = QueryCluster()
         self.cards: dict[str, Card] = {}
         """Held cards by key."""
-        self.suggestions: list[Suggestion] = []
+        self.suggestions: list[PinSuggestion] = []
         self.on_pins: Callable[[], None] = lambda: None
         """Called when pins, leases or suggestions change."""
         self._for: tuple[str, str] | None = None
@@ -151,9 +151,11 @@ class RetrievalService:
 
     async def _retrieved(
         self, turn: Turn, mode: ContextMode
-    ) -> tuple[RetrievalSet, tuple[Item, ...], Phase]:
+    ) -> tuple[RetrievalSet, tuple[Item, ...], QueryCluster]:
         answer = await self._ask(turn) if mode is not ContextMode.OFF else None
-        phase = Phase.from_json(answer["phase"]) if answer else self.phase.next(turn.searched)
+        phase = (
+            QueryCluster.from_json(answer["phase"]) if answer else self.phase.next(turn.searched)
+        )
         counter = self._models.counter()
         files, held = self._listed(), frozenset(self._held_keys())
         found, items = await asyncio.to_thread(
@@ -181,7 +183,7 @@ class RetrievalService:
         counter: TokenCounter,
         files: frozenset[str],
         held: frozenset[str],
-        phase: Phase,
+        phase: QueryCluster,
     ) -> tuple[RetrievalSet, tuple[Item, ...]]:
         facts = self._models.facts()
         candidates, items = gather(
@@ -215,14 +217,14 @@ class RetrievalService:
 
     # --- for the composer ------------------------------------------------------------------------
 
-    def automatic(self, turn: Turn | None, counter: TokenCounter) -> Automatic:
+    def automatic(self, turn: Turn | None, counter: TokenCounter) -> AutomaticContext:
         """The module map, held cards and, for a turn, its touchpoints. Reads files: blocking."""
         mode = self._preferences.mode
         held = self._held_items(mode, counter)
         ranks = self._symbols.map.ranks
         signals = {f"file:{path}": Signals(references=rank) for path, rank in ranks.items()}
         if mode is ContextMode.OFF:
-            return Automatic(tuple(held), signals=signals)
+            return AutomaticContext(tuple(held), signals=signals)
         shown, absent = self._map_items(mode, counter)
         for block in self._symbols.map.blocks:
             total = sum(ranks.get(path, 0.0) for path in block.files)
@@ -233,7 +235,7 @@ class RetrievalService:
             set_id, touchpoints = self._current.set_id, self._touchpoints
         elif turn is not None and turn.group_id == self._peeked[0]:
             _, set_id, touchpoints = self._peeked
-        return Automatic((*shown, *held, *touchpoints), tuple(absent), set_id, signals)
+        return AutomaticContext((*shown, *held, *touchpoints), tuple(absent), set_id, signals)
 
     def planned(self, turn: Turn, plan: ContextPlan, line: str) -> None:
         """Mark the cards that did not fit into a planned request."""
@@ -245,7 +247,7 @@ class RetrievalService:
 
     def _map_items(
         self, mode: ContextMode, counter: TokenCounter
-    ) -> tuple[list[Item], list[Absent]]:
+    ) -> tuple[list[Item], list[UnavailableItem]]:
         """Tree, note and blocks until the mode's limit is reached; the rest is named as absent."""
         found = self._symbols.map
         limit = LIMITS[mode].map_limit(self._models.facts().max_input_tokens)
@@ -254,7 +256,7 @@ class RetrievalService:
             parts.append((ANCHORS_KEY, self._capsules.anchors(found.ranks), 44))
         parts += [(block.key, block.text, 40) for block in found.blocks]
         items: list[Item] = []
-        absent: list[Absent] = []
+        absent: list[UnavailableItem] = []
         used = 0
         for key, text, priority in parts:
             if not text or not found.blocks:
@@ -262,7 +264,9 @@ class RetrievalService:
             tokens = counter.count(text)
             if used + tokens > limit:
                 reason = f"The module map takes at most {limit:,} tokens in mode {mode.value}."
-                absent.append(Absent(key, Section.SYMBOLS, str(Code.MODE_LIMIT), reason, tokens))
+                absent.append(
+                    UnavailableItem(key, Section.SYMBOLS, str(PlanCode.MODE_LIMIT), reason, tokens)
+                )
                 continue
             used += tokens
             items.append(
@@ -382,7 +386,7 @@ class RetrievalService:
             if self._pinned(key) or any(s.key == key for s in self.suggestions):
                 continue
             keys.append(key)
-            self.suggestions.append(Suggestion(key, why or "suggested by the model"))
+            self.suggestions.append(PinSuggestion(key, why or "suggested by the model"))
         del self.suggestions[:-12]
         return keys
 
@@ -412,7 +416,7 @@ class RetrievalService:
             return
         stored = stored or {}
         self.holdings = Holdings.from_json(stored.get("holdings"))
-        self.phase = Phase.from_json(stored.get("phase"))
+        self.phase = QueryCluster.from_json(stored.get("phase"))
         self.cards = {}
         for row in stored.get("cards", ()):
             try:
@@ -421,7 +425,7 @@ class RetrievalService:
                 continue
             self.cards[card.key] = card
         self.suggestions = [
-            Suggestion(str(key), str(why)) for key, why in stored.get("suggestions", ())
+            PinSuggestion(str(key), str(why)) for key, why in stored.get("suggestions", ())
         ]
         self._prompts = []
         self._touchpoints = ()

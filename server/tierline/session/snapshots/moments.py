@@ -16,15 +16,15 @@ from attrs import define, frozen
 from tierline.context.edits.merge import merge
 from tierline.session.snapshots.content import FileContent, encoded
 
-Record = Mapping[str, Any]
+JournalRecord = Mapping[str, Any]
 
 
 @define
-class Step:
+class JournalStep:
     """One of our changes, from the journal: contents by hash."""
 
-    before: Record
-    after: Record
+    before: JournalRecord
+    after: JournalRecord
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -33,7 +33,7 @@ class Step:
 
 
 @frozen
-class WayBack:
+class FileRestoration:
     """How a file can be brought back."""
 
     path: str
@@ -46,15 +46,15 @@ class WayBack:
     """The user has changed it since."""
 
 
-def since(records: Sequence[Record], start: int) -> dict[str, list[Step]]:
+def since(records: Sequence[JournalRecord], start: int) -> dict[str, list[JournalStep]]:
     """Our changes from a record on, by file, oldest first. Consecutive changes are joined, and
     those without an effect dropped.
     """
-    found: dict[str, list[Step]] = {}
+    found: dict[str, list[JournalStep]] = {}
     for path, step in _steps(records, start):
         steps = found.setdefault(path, [])
         if steps and steps[-1].after == step.before and "sha" in step.before:
-            steps[-1] = Step(steps[-1].before, step.after)
+            steps[-1] = JournalStep(steps[-1].before, step.after)
         else:
             steps.append(step)
     return {
@@ -66,7 +66,7 @@ def since(records: Sequence[Record], start: int) -> dict[str, list[Step]]:
 
 def back(
     path: str, now: FileContent, steps: Sequence[tuple[FileContent, FileContent]]
-) -> WayBack | None:
+) -> FileRestoration | None:
     """The way back of one file over our changes (before, after), oldest first. None if nothing
     needs to be done.
     """
@@ -79,7 +79,7 @@ def back(
         merged = _undone(merged, before, after) if merged is not None else None
     if now.same(then) or (merged is not None and now.same(merged)):
         return None
-    return WayBack(path, now, then, merged, yours)
+    return FileRestoration(path, now, then, merged, yours)
 
 
 def _undone(now: FileContent, before: FileContent, after: FileContent) -> FileContent | None:
@@ -97,7 +97,7 @@ def _undone(now: FileContent, before: FileContent, after: FileContent) -> FileCo
     return FileContent(encoded(ours, text), mode)
 
 
-def position(records: Sequence[Record], groups: Sequence[str], timestamp: str) -> int:
+def position(records: Sequence[JournalRecord], groups: Sequence[str], timestamp: str) -> int:
     """Index in the journal at which a turn began. ``groups``: it and the later turns of the
     conversation; ``timestamp``: of its prompt.
     """
@@ -111,7 +111,7 @@ def position(records: Sequence[Record], groups: Sequence[str], timestamp: str) -
     return len(records)
 
 
-def cut_off(records: Sequence[Record], start: int) -> list[str]:
+def cut_off(records: Sequence[JournalRecord], start: int) -> list[str]:
     """Commands since a record that have no end in the journal, so that their changes
     are unknown.
     """
@@ -123,19 +123,19 @@ def cut_off(records: Sequence[Record], start: int) -> list[str]:
     ]
 
 
-def moves(records: Sequence[Record]) -> list[Record]:
+def moves(records: Sequence[JournalRecord]) -> list[JournalRecord]:
     """Every move that was completed, oldest first."""
     done = {r.get("id") for r in records if r["kind"] == "moved" and r.get("done") is True}
     return [r for r in records if r["kind"] == "move" and r.get("id") in done]
 
 
-def unfinished(records: Sequence[Record]) -> list[Record]:
+def unfinished(records: Sequence[JournalRecord]) -> list[JournalRecord]:
     """Moves that were begun and neither completed nor undone."""
     ended = {r.get("id") for r in records if r["kind"] == "moved"}
     return [r for r in records if r["kind"] == "move" and r.get("id") not in ended]
 
 
-def _steps(records: Sequence[Record], start: int) -> Iterator[tuple[str, Step]]:
+def _steps(records: Sequence[JournalRecord], start: int) -> Iterator[tuple[str, JournalStep]]:
     corrected = {r.get("id"): r.get("after") for r in records if r["kind"] == "after"}
     begun = {r.get("id"): n for n, r in enumerate(records) if r["kind"] == "move"}
     for number, record in enumerate(records):
@@ -149,14 +149,14 @@ def _steps(records: Sequence[Record], start: int) -> Iterator[tuple[str, Step]]:
                     yield from _step(one.get("path"), one.get("before"), one.get("after"))
 
 
-def _step(path: Any, before: Any, after: Any) -> Iterator[tuple[str, Step]]:
+def _step(path: Any, before: Any, after: Any) -> Iterator[tuple[str, JournalStep]]:
     if isinstance(path, str) and isinstance(before, Mapping) and isinstance(after, Mapping):
-        yield path, Step(before, after)
+        yield path, JournalStep(before, after)
 
 
 Load = Callable[[str], bytes | None]
 
 
-def contents(steps: Sequence[Step], load: Load) -> dict[str, bytes | None]:
+def contents(steps: Sequence[JournalStep], load: Load) -> dict[str, bytes | None]:
     """The bytes that the steps need, by hash."""
     return {sha: load(sha) for step in steps for sha in step.needs if sha}

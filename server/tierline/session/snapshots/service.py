@@ -20,8 +20,8 @@ from tierline.context.text import clip
 from tierline.session.conversation.ordering import shield
 from tierline.session.events import EventBus
 from tierline.session.redaction import redact
+from tierline.session.snapshots.change_detector import ChangeDetector
 from tierline.session.snapshots.content import FileContent, present
-from tierline.session.snapshots.watch import Watch
 from tierline.session.snapshots.writer import FileWriter
 from tierline.session.state.preferences import Preferences
 from tierline.session.workbench import Workbench
@@ -94,7 +94,7 @@ class SnapshotService:
         """Run ``work``, which may change files, and keep their contents from before."""
         if not self.enabled:
             return await work
-        watch = await asyncio.to_thread(Watch, self._loader, list(self.known()))
+        watch = await asyncio.to_thread(ChangeDetector, self._loader, list(self.known()))
         identifier = uuid.uuid4().hex[:12]
         shown = clip(redact(what)[0], 200)
         await self._kept({"kind": "command", "id": identifier, "group": group_id, "what": shown})
@@ -105,7 +105,7 @@ class SnapshotService:
 
     # --- helpers ---------------------------------------------------------------------------------
 
-    async def _ended(self, watch: Watch, group_id: str, identifier: str) -> None:
+    async def _ended(self, watch: ChangeDetector, group_id: str, identifier: str) -> None:
         for path, before, after in await asyncio.to_thread(watch.changed):
             await self._change(group_id, path, before, after)
         await self._kept({"kind": "ended", "id": identifier})

@@ -19,8 +19,8 @@ from typing import Any
 
 from tierline import disk
 from tierline import protocol as p
+from tierline.context.display import visible_text
 from tierline.context.prompt import ToolSpec
-from tierline.context.showing import visible_text
 from tierline.disk import locks
 from tierline.disk.folder import make
 from tierline.session.consents import ConsentDecision, ConsentService

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tierline import protocol as p
+from tierline.context.display import shown_name, visible_text
 from tierline.context.prompt import ToolSpec
 from tierline.context.refusals import Refusal
-from tierline.context.showing import shown_name, visible_text
 from tierline.context.text import clip
 from tierline.mcpservers.connection import ServerConnection, ServerError, ServerTool
 from tierline.mcpservers.definitions import FILES, ServerDefinition, parse

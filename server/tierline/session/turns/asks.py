@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from tierline import protocol as p
+from tierline.context.active_editor import enclosing
 from tierline.context.fences import render_path
-from tierline.context.looking import enclosing
 from tierline.context.refusals import Refusal
 from tierline.errors import TierlineError
-from tierline.session.files.looking import symbols_of
+from tierline.session.files.active_file import symbols_of
 from tierline.session.files.service import FileService
 from tierline.session.turns.turn import TurnRunner
 from tierline.session.workbench import Workbench

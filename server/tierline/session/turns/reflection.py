@@ -18,7 +18,7 @@ from tierline.history import actions
 from tierline.session.conversation import Conversation
 from tierline.session.edits.service import EditService
 from tierline.session.events import EventBus
-from tierline.session.requests.composer import Composed
+from tierline.session.requests.composer import ComposedRequest
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.turn import Turn
 from tierline.telemetry import otel
@@ -90,7 +90,7 @@ class ReflectionService:
         }
 
 
-def request_data(composed: Composed, turn: Turn, usage: p.UsageInfo) -> dict[str, Any]:
+def request_data(composed: ComposedRequest, turn: Turn, usage: p.UsageInfo) -> dict[str, Any]:
     """One request of a turn: its plan, and expected against reported figures."""
     request = composed.request
     known = {"plan": composed.plan.plan_id, "estimate": composed.plan.tokens}

@@ -10,7 +10,7 @@ from tierline.session.caching.service import CacheService
 from tierline.session.consents import ConsentDecision, ConsentService
 from tierline.session.conversation import Conversation
 from tierline.session.models import ModelService
-from tierline.session.requests.composer import Composed
+from tierline.session.requests.composer import ComposedRequest
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.turn import Turn
 from tierline.store.usage import SpendingTotals
@@ -25,7 +25,7 @@ _WHY: dict[Cold, str] = {
 }
 
 
-class NotSpent(Exception):  # noqa: N818 - the user's wish, not a failure
+class SpendingRefused(Exception):  # noqa: N818 - the user's wish, not a failure
     """The user refused to send the request. The text names the limit."""
 
 
@@ -68,11 +68,11 @@ class SpendingGuard:
     _warned: set[str] = field(factory=set, init=False)
     """Turns for which the user was asked, and sessions for which the user is not asked again."""
 
-    async def allow(self, turn: Turn, composed: Composed) -> None:
+    async def allow(self, turn: Turn, composed: ComposedRequest) -> None:
         """Return if the request may be sent, after asking the user if needed.
 
         Raises:
-            NotSpent: the user refused.
+            SpendingRefused: the user refused.
         """
         session = self.conversation.session_id
         wants = self.preferences.settings.spending
@@ -129,7 +129,9 @@ class SpendingGuard:
             f"Once: up to {limit.shown(limit.most)} more. Always: no limit for {limit.what}.",
         )
         if not decision.allowed:
-            raise NotSpent(f"Stopped at the limit of {limit.shown(limit.most)} for {limit.what}.")
+            raise SpendingRefused(
+                f"Stopped at the limit of {limit.shown(limit.most)} for {limit.what}."
+            )
         agreed = self._agreed(session, limit)
         agreed.any = decision.answer == "always"
         while limit.spent + limit.more > limit.most + agreed.more:
@@ -148,7 +150,7 @@ class SpendingGuard:
             "in this session.",
         )
         if not decision.allowed:
-            raise NotSpent(
+            raise SpendingRefused(
                 f"Not sent: the request would have cost about ${found.cost:.2f}. Requests below "
                 "`spending.warn_cost` are sent without a question."
             )

@@ -40,20 +40,20 @@ from tierline.session.caching.service import CacheService
 from tierline.session.conversation import Conversation, turncost
 from tierline.session.conversation.callrows import results_of, shown_text
 from tierline.session.conversation.ordering import shield
-from tierline.session.conversation.wentalong import sent_groups
+from tierline.session.conversation.sent_context import sent_groups
 from tierline.session.edits.service import EditService
 from tierline.session.events import EventBus
 from tierline.session.files.urls import UrlService
 from tierline.session.memory.anchor import Anchor
 from tierline.session.models import ModelService
-from tierline.session.requests.composer import Composed, Composer
+from tierline.session.requests.composer import ComposedRequest, Composer
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.turn import Turn
 from tierline.session.tools.servers import ServerService
 from tierline.session.tools.toolbox import ToolService
 from tierline.session.turns.drafting import DraftService
+from tierline.session.turns.duplicate_results import unchanged
 from tierline.session.turns.reflection import request_data
-from tierline.session.turns.repeated import unchanged
 from tierline.session.turns.spending import SpendingGuard
 from tierline.session.turns.waiting import WaitingPrompts
 from tierline.tools.registry import Output
@@ -97,7 +97,7 @@ class EmptyReplyError(Exception):
     """A reply without any content."""
 
 
-class Rounds:
+class RoundRunner:
     """Runs the rounds of a turn."""
 
     def __init__(
@@ -186,7 +186,7 @@ class Rounds:
 
     # --- one request -----------------------------------------------------------------------------
 
-    async def _ask(self, turn: Turn) -> tuple[Composed, str]:
+    async def _ask(self, turn: Turn) -> tuple[ComposedRequest, str]:
         provider = await self._models.provider()
         composed = await self._composer.compose(turn)
         turn.retrieval = composed.plan.retrieval_set
@@ -209,7 +209,9 @@ class Rounds:
                 self._tell(turn, composed)
         return composed, provider.strategy
 
-    async def _mended(self, turn: Turn, composed: Composed, error: ProviderError) -> Composed:
+    async def _mended(
+        self, turn: Turn, composed: ComposedRequest, error: ProviderError
+    ) -> ComposedRequest:
         """The request, changed so that it may be accepted after this refusal.
 
         Raises:
@@ -224,7 +226,9 @@ class Rounds:
         self._bus.publish(p.Notice("info", said, error.code, turn.group_id))
         return await self._composer.compose(turn)
 
-    async def _smaller(self, turn: Turn, composed: Composed, error: ProviderError) -> Composed:
+    async def _smaller(
+        self, turn: Turn, composed: ComposedRequest, error: ProviderError
+    ) -> ComposedRequest:
         """The request, cut to the size that the provider names, or by a quarter.
 
         Raises:
@@ -242,7 +246,7 @@ class Rounds:
                 "overflow", error.message, nothing.advice, http_status=error.http_status
             ) from error
 
-    def _announce(self, turn: Turn, composed: Composed) -> None:
+    def _announce(self, turn: Turn, composed: ComposedRequest) -> None:
         if turn.rounds == 1:
             sent = sent_groups(composed.plan, turn.attached)
             self._conversation.describe(turn.group_id, composed.context_line, sent)
@@ -255,11 +259,11 @@ class Rounds:
         self._tell(turn, composed)
         self._bus.publish(p.Waiting(turn.group_id, self._models.waiting_text()))
 
-    def _tell(self, turn: Turn, composed: Composed) -> None:
+    def _tell(self, turn: Turn, composed: ComposedRequest) -> None:
         for text in composed.notices:
             self._bus.publish(p.Notice("warning", text, "shed", turn.group_id))
 
-    async def _stream(self, turn: Turn, composed: Composed) -> None:
+    async def _stream(self, turn: Turn, composed: ComposedRequest) -> None:
         provider = await self._models.provider()
         turn.round.asked = time.time()
         turn.round.binding = Binding(composed.prompt, self._models.maker)
@@ -309,7 +313,9 @@ class Rounds:
                 text = turn.round.was_thinking()
                 self._bus.publish(p.ReasoningDelta(turn.group_id, text, was_text=True))
 
-    async def _again(self, turn: Turn, composed: Composed, event: Adapted | Retrying) -> Composed:
+    async def _again(
+        self, turn: Turn, composed: ComposedRequest, event: Adapted | Retrying
+    ) -> ComposedRequest:
         """Note that the request is sent again: unchanged after a wait, or without what
         was refused.
         """
@@ -325,7 +331,7 @@ class Rounds:
 
     # --- one reply -------------------------------------------------------------------------------
 
-    async def _record(self, turn: Turn, composed: Composed, strategy: str) -> Message:
+    async def _record(self, turn: Turn, composed: ComposedRequest, strategy: str) -> Message:
         stop = turn.round.stop or Stop("incomplete")
         incomplete = stop.reason == "incomplete"
         self._notices(turn, composed, stop)
@@ -357,7 +363,7 @@ class Rounds:
             self._bus.publish(p.Notice("warning", INCOMPLETE_NOTICE, "incomplete", turn.group_id))
         return message
 
-    def _notices(self, turn: Turn, composed: Composed, stop: Stop) -> None:
+    def _notices(self, turn: Turn, composed: ComposedRequest, stop: Stop) -> None:
         def tell(level: str, text: str, code: str) -> None:
             notice = p.Notice("info" if level == "info" else "warning", text, code, turn.group_id)
             self._bus.publish(notice)

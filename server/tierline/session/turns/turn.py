@@ -21,7 +21,11 @@ from tierline.session.compaction.service import CompactionService
 from tierline.session.conversation import Conversation, attached_of, turncost
 from tierline.session.conversation.ordering import in_order, shield
 from tierline.session.events import EventBus
-from tierline.session.files.looking import Looking, look, selected
+from tierline.session.files.active_file import (
+    ActiveFileContext,
+    active_file_context,
+    selection_context,
+)
 from tierline.session.files.service import FileService
 from tierline.session.mentions.service import MentionService
 from tierline.session.models import ModelService
@@ -33,8 +37,8 @@ from tierline.session.state.turn import Turn
 from tierline.session.turns.drafting import DraftService
 from tierline.session.turns.pictures import check_images
 from tierline.session.turns.reflection import ReflectionService, cut_data
-from tierline.session.turns.spending import NotSpent
-from tierline.session.turns.toolloop import EMPTY_REPLY, EmptyReplyError, Rounds
+from tierline.session.turns.spending import SpendingRefused
+from tierline.session.turns.toolloop import EMPTY_REPLY, EmptyReplyError, RoundRunner
 from tierline.session.turns.waiting import WaitingPrompts
 from tierline.session.workbench import NOTIFY, Workbench
 
@@ -62,7 +66,7 @@ class TurnRunner:
         keep_alive: KeepAliveService,
         drafts: DraftService,
         reflection: ReflectionService,
-        rounds: Rounds,
+        rounds: RoundRunner,
         waiting: WaitingPrompts,
         workbench: Workbench,
         snapshots: SnapshotService,
@@ -210,7 +214,7 @@ class TurnRunner:
             turn_id=turn.group_id, message_id=message.id, queued=queued, notices=notices
         )
 
-    async def _look(self, params: p.ChatSendParams, selection: str) -> Looking:
+    async def _look(self, params: p.ChatSendParams, selection: str) -> ActiveFileContext:
         """The context from the editor. A client that sends only the selection is not asked for
         more.
         """
@@ -218,9 +222,9 @@ class TurnRunner:
         if place is None and selection and params.active_uri:
             place = p.EditorPlace(params.active_uri)
         if place is None or not place.uri:
-            return selected(selection) if selection.strip() else Looking()
+            return selection_context(selection) if selection.strip() else ActiveFileContext()
         await self._workbench.refresh([place.uri])
-        return await look(self._files, place, selection)
+        return await active_file_context(self._files, place, selection)
 
     async def cancel(self, params: p.ChatCancelParams) -> p.ChatCancelResult:
         """Stop a running or queued turn; the running one if none is named. The partial reply is
@@ -319,7 +323,7 @@ class TurnRunner:
             finished = await self._rounds.run(turn)
         except (TierlineError, ProviderError) as error:
             await shield(self._failed(turn, error.code, error.message, error.advice))
-        except NotSpent as stopped:
+        except SpendingRefused as stopped:
             said = str(stopped)
             await shield(self._finish(turn, "interrupted", said, "limit", said, LIMIT_ADVICE))
         except EmptyReplyError:

@@ -15,7 +15,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from time import monotonic
 
-from tierline.context.retrieval.postings import Held, References, in_order
+from tierline.context.retrieval.postings import PostingList, References, in_order
 from tierline.disk import sqlite
 
 log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class DiskPostings:
         if len(self._fresh) > self._most:
             self._write()
 
-    def holding(self, word: str) -> Held:
+    def holding(self, word: str) -> PostingList:
         """See ``Postings``."""
         key = _WORD + _bytes(word)
         numbers, weights = array("I"), array("f")

@@ -24,8 +24,8 @@ from typing import Any, TypeAlias
 
 from attrs import asdict
 
-from tierline.context.retrieval.clusters import Phase
-from tierline.context.retrieval.evidence import Asked, Names
+from tierline.context.retrieval.clusters import QueryCluster
+from tierline.context.retrieval.evidence import FileTerms, PromptTerms
 from tierline.context.retrieval.maps import MapChoice, blocks, by_rank, choose, scaffold, tree
 from tierline.context.retrieval.rank import RankQuery, looks_like_test, rank_files, rank_symbols
 from tierline.context.retrieval.symbol import SourceFile
@@ -188,7 +188,7 @@ class Worker:
         if not self._ready:
             return {"ready": False}
         text = str(message["text"])
-        before = Phase.from_json(message.get("phase"))
+        before = QueryCluster.from_json(message.get("phase"))
         for word in query_terms(text):
             index.corpus.rarity(word)  # computed now, then cached
             yield
@@ -376,14 +376,14 @@ def answer(
     ranks = index.ranks()
     found = yield from rank_files(index.corpus, query, central=ranks, limit=limit)
     files = []
-    asked = Asked.of(query.text)
+    asked = PromptTerms.of(query.text)
     about = False
     for ranked in found.files:
         yield
         file = read(ranked.path)
         if file is None:
             continue
-        names = Names.of(ranked.path, [s.name for s in file.symbols if s.kind != "heading"])
+        names = FileTerms.of(ranked.path, [s.name for s in file.symbols if s.kind != "heading"])
         meant = not ranked.hop and asked.means(names, index.corpus.rarity)
         about = about or meant or ranked.named
         symbols = rank_symbols(file.symbols, query, found.names, rarity=index.corpus.rarity)

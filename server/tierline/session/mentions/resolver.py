@@ -9,8 +9,8 @@ from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
 from tierline import protocol as p
+from tierline.context.active_editor import ActiveEditor, describe
 from tierline.context.fences import render_file
-from tierline.context.looking import Place, describe
 from tierline.context.refusals import Reason, Refusal
 from tierline.context.retrieval.cards import card_of
 from tierline.context.text import clip
@@ -21,7 +21,7 @@ from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService, rendered
 from tierline.session.memory.memos import MemoService
 from tierline.session.mentions import texts
-from tierline.session.mentions.found import MOST_CHARACTERS, ResolvedMention, lacking
+from tierline.session.mentions.resolved_mention import MOST_CHARACTERS, ResolvedMention, lacking
 from tierline.session.mentions.words import SpecialKind
 from tierline.session.models import ModelService
 from tierline.session.redaction import redacted
@@ -38,7 +38,7 @@ _MOST_LABEL = 200
 T = TypeVar("T")
 
 
-class Kinds:
+class MentionResolver:
     """Finds what mentions mean. Changes nothing."""
 
     def __init__(
@@ -181,7 +181,7 @@ class Kinds:
         if withheld := await self._files.withheld(held.uri):
             return lacking(text, "selection", withheld.message, refused=True)
         key = self._files.key(held.uri) if held.uri else held.label or "selection"
-        place = Place(key, held.first_line, held.last_line, selected=True)
+        place = ActiveEditor(key, held.first_line, held.last_line, selected=True)
         shown, _ = texts.bounded(held.text)
         lines = f":{held.first_line}-{held.last_line}" if held.first_line else ""
         sent = describe(place, (), shown)

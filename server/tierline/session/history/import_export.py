@@ -35,7 +35,7 @@ td,th{border:1px solid #8885;padding:.2rem .5rem}
 """
 
 
-class Exchange:
+class ImportExport:
     """``tierline/history/export`` and ``tierline/history/import``."""
 
     def __init__(
@@ -116,11 +116,11 @@ class Exchange:
         self._store.record(actions.rename(" ".join(title.split())[:100]))
 
 
-Went: TypeAlias = Mapping[str, Sequence[p.SentEntry]]
+SentByTurn: TypeAlias = Mapping[str, Sequence[p.SentEntry]]
 """Context that went with the prompts, by turn."""
 
 
-def _json(title: str, messages: Sequence[p.ChatMessage], went: Went) -> str:
+def _json(title: str, messages: Sequence[p.ChatMessage], went: SentByTurn) -> str:
     value = {
         "format": "tierline-conversation",
         "version": 1,
@@ -134,7 +134,7 @@ def _json(title: str, messages: Sequence[p.ChatMessage], went: Went) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-def _markdown(title: str, messages: Sequence[p.ChatMessage], went: Went) -> str:
+def _markdown(title: str, messages: Sequence[p.ChatMessage], went: SentByTurn) -> str:
     parts = [f"# {title}"]
     for message in messages:
         if message.role == "tool":
@@ -146,7 +146,7 @@ def _markdown(title: str, messages: Sequence[p.ChatMessage], went: Went) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _html(title: str, messages: Sequence[p.ChatMessage], went: Went) -> str:
+def _html(title: str, messages: Sequence[p.ChatMessage], went: SentByTurn) -> str:
     """One file without scripts; nothing in it is loaded from anywhere."""
     from markdown_it import MarkdownIt
 
@@ -177,7 +177,7 @@ def _who(message: p.ChatMessage) -> str:
     return f"{who}, {message.timestamp[:16].replace('T', ' ')}" if message.timestamp else who
 
 
-def _went(message: p.ChatMessage, went: Went) -> Sequence[p.SentEntry]:
+def _went(message: p.ChatMessage, went: SentByTurn) -> Sequence[p.SentEntry]:
     return went.get(message.group_id, ()) if message.role == "user" else ()
 
 

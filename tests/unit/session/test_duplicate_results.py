@@ -6,7 +6,7 @@ import pytest
 
 from support.histories import tool_turn
 from tierline.history.groups import results
-from tierline.session.turns.repeated import unchanged
+from tierline.session.turns.duplicate_results import unchanged
 from tierline.tools.registry import Output
 
 TEXT = "line\n" * 400

@@ -20,7 +20,7 @@ MOST_LINES = 200
 
 
 @frozen
-class Place:
+class ActiveEditor:
     """Where the user is in a document. Lines count from 1; 0 where that is not known."""
 
     path: str
@@ -31,7 +31,7 @@ class Place:
     selected: bool = False
 
 
-def around(place: Place, symbols: Iterable[Symbol], lines: int) -> tuple[int, int]:
+def around(place: ActiveEditor, symbols: Iterable[Symbol], lines: int) -> tuple[int, int]:
     """The lines of a large file that go with the prompt, from 1: the definition at the cursor if it
     is not too long, joined with the lines on the screen.
     """
@@ -51,7 +51,7 @@ def enclosing(symbols: Iterable[Symbol], line: int) -> list[Symbol]:
     return sorted(found, key=lambda symbol: (symbol.line, -symbol.end))
 
 
-def describe(place: Place, symbols: Iterable[Symbol], excerpt: str = "") -> str:
+def describe(place: ActiveEditor, symbols: Iterable[Symbol], excerpt: str = "") -> str:
     """The text for the prompt, with the selected text or the part of a large file."""
     within = enclosing(symbols, place.cursor_line or place.first_line)
     inside = f", in `{within[-1].qualified}`" if within else ""
@@ -66,7 +66,7 @@ def describe(place: Place, symbols: Iterable[Symbol], excerpt: str = "") -> str:
     return said + (f" This part of it:\n{render_file(place.path, excerpt)}" if excerpt else "\n")
 
 
-def _lines(place: Place) -> str:
+def _lines(place: ActiveEditor) -> str:
     if place.last_line <= place.first_line:
         return f"line {place.first_line}"
     return f"lines {place.first_line} to {place.last_line}"

@@ -23,7 +23,7 @@ from tierline.session.models import ModelService
 from tierline.store.usage import BESIDE, StoredRequest, UsageStore
 
 
-class Asker:
+class ModelQuestions:
     """Asks the chat's model one question."""
 
     def __init__(self, models: ModelService, conversation: Conversation, store: UsageStore) -> None:

@@ -21,7 +21,7 @@ UNKNOWN = (
 
 
 @define
-class Recall:
+class ThinkingRefusals:
     """One per session."""
 
     refused: set[str] = field(factory=set)

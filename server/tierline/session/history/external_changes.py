@@ -19,7 +19,7 @@ PATIENCE_LOOKS = 120
 """So often nothing new of a turn elsewhere is waited for; then it is shown as it is."""
 
 
-class FollowingService:
+class ExternalChangesService:
     """Asks the log now and then, and tells clients to ask for the state. Not in the middle of a
     turn here, nor of one elsewhere: a prompt whose reply is still to come would be offered for a
     retry.

@@ -12,7 +12,7 @@ from typing import Literal
 from attrs import evolve
 
 from tierline import protocol as p
-from tierline.context import modelwords
+from tierline.context import model_texts
 from tierline.context.images import ImageRule
 from tierline.context.models import ModelFacts, ModelTable
 from tierline.errors import TierlineError
@@ -26,7 +26,7 @@ _ADDRESS = re.compile(r"https?://[^\s/?#]")
 _UNREACHED = frozenset({"network", "stalled", "unavailable", "overloaded", "rate_limited"})
 
 
-class Catalogue:
+class ModelCatalogue:
     """Asks services for their lists; never sends a prompt."""
 
     def __init__(
@@ -128,8 +128,8 @@ def card(facts: ModelFacts) -> p.ModelCard:
         known=facts.limit_source != "default",
         max_input_tokens=facts.max_input_tokens,
         max_output_tokens=facts.max_output_tokens,
-        summary=modelwords.summary(facts),
-        details=modelwords.details(facts, short=True),
+        summary=model_texts.summary(facts),
+        details=model_texts.details(facts, short=True),
         price_input=prices.input or None,
         price_output=prices.output or None,
         price_cached=prices.read or None,

@@ -28,7 +28,7 @@ class _Seen:
     content: FileContent
 
 
-class Watch:
+class ChangeDetector:
     """The files of a workspace at the time of its creation. Blocking; for a thread.
 
     Ignored files and files of secrets are not read. ``known`` files come first; others are read as

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from tierline import protocol as p
-from tierline.context.looking import WHOLE_CHARACTERS, Place, around, describe
+from tierline.context.active_editor import WHOLE_CHARACTERS, ActiveEditor, around, describe
 from tierline.context.refusals import Refusal
 from tierline.context.retrieval.symbol import Symbol
 from tierline.session.files.service import FileService
@@ -20,7 +20,7 @@ LONGEST_LABEL = 200
 
 
 @frozen
-class Looking:
+class ActiveFileContext:
     """The context from the editor's active file."""
 
     text: str = ""
@@ -30,7 +30,9 @@ class Looking:
     notices: tuple[str, ...] = ()
 
 
-async def look(files: FileService, place: p.EditorPlace, selection: str) -> Looking:
+async def active_file_context(
+    files: FileService, place: p.EditorPlace, selection: str
+) -> ActiveFileContext:
     """Collect the context from the editor's active file. A file that may not be sent is left out,
     with a notice.
     """
@@ -40,7 +42,7 @@ async def look(files: FileService, place: p.EditorPlace, selection: str) -> Look
         return await _elsewhere(files, place, selection, loaded)
     lines = loaded.content.text.splitlines()
     symbols = await asyncio.to_thread(symbols_of, loaded)
-    where = Place(
+    where = ActiveEditor(
         loaded.key,
         place.first_line,
         min(place.last_line, len(lines)) if place.last_line else 0,
@@ -55,34 +57,34 @@ async def look(files: FileService, place: p.EditorPlace, selection: str) -> Look
     elif not selection:
         first, last = around(where, symbols, len(lines))
         excerpt = "\n".join(lines[first - 1 : last]) + "\n"
-        shown = Place(loaded.key, first, last, place.cursor_line)
+        shown = ActiveEditor(loaded.key, first, last, place.cursor_line)
     whole = not selection and not excerpt
-    return Looking(
+    return ActiveFileContext(
         describe(where if whole or selection else shown, symbols, excerpt),
         (_attachment(loaded.key, files.loader.uri(loaded.key), shown, excerpt, whole=whole),),
     )
 
 
-def selected(text: str) -> Looking:
+def selection_context(text: str) -> ActiveFileContext:
     """The text for a selection without a place."""
-    place = Place("selection", selected=True)
+    place = ActiveEditor("selection", selected=True)
     attached = _attachment(place.path, "", place, text, whole=False)
-    return Looking(describe(place, (), text), (attached,))
+    return ActiveFileContext(describe(place, (), text), (attached,))
 
 
 async def _elsewhere(
     files: FileService, place: p.EditorPlace, selection: str, refusal: Refusal
-) -> Looking:
+) -> ActiveFileContext:
     """A document outside the workspace, or one that may not be sent: only the selection goes with
     the prompt.
     """
     name = files.key(place.uri)
     if not selection:
         told = (f"{refusal.name} is open, but is not sent. {refusal.sentence}",)
-        return Looking(notices=told if refusal.confirmable else ())
-    where = Place(name, place.first_line, place.last_line, place.cursor_line, selected=True)
+        return ActiveFileContext(notices=told if refusal.confirmable else ())
+    where = ActiveEditor(name, place.first_line, place.last_line, place.cursor_line, selected=True)
     attached = _attachment(name, place.uri, where, selection, whole=False)
-    return Looking(describe(where, (), selection), (attached,))
+    return ActiveFileContext(describe(where, (), selection), (attached,))
 
 
 def _confirmed(files: FileService, place: p.EditorPlace) -> bool:
@@ -90,7 +92,9 @@ def _confirmed(files: FileService, place: p.EditorPlace) -> bool:
     return entry is not None and entry.confirmed
 
 
-def _attachment(path: str, uri: str, place: Place, text: str, *, whole: bool) -> p.Attachment:
+def _attachment(
+    path: str, uri: str, place: ActiveEditor, text: str, *, whole: bool
+) -> p.Attachment:
     first, last = (0, 0) if whole else (place.first_line, place.last_line)
     lines = "" if not first else f":{first}" if last <= first else f":{first}-{last}"
     return p.Attachment(

@@ -17,7 +17,7 @@ _CHARACTERS = 900
 """Characters of a turn that are embedded: the prompt and the beginning of the reply."""
 
 
-class Meaning:
+class SemanticRanking:
     """Ranks turns by embeddings. Without a model it ranks none."""
 
     def __init__(self, settings: MemoryConfig, cache: Path | None) -> None:

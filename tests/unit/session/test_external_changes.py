@@ -12,8 +12,8 @@ from tierline.history import actions
 from tierline.history.messages import Status
 from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
-from tierline.session.history import following
-from tierline.session.history.following import FollowingService
+from tierline.session.history import external_changes
+from tierline.session.history.external_changes import ExternalChangesService
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
 from tierline.store.sessions import HistoryStore
@@ -31,7 +31,9 @@ class Windows:
         self.say(self.here, "assistant", "Reply")
         self.there = HistoryStore(root)
         self.there.load_session(self.here.session_id)
-        self.following = FollowingService(self.bus, self.queue, Conversation(self.here, settings))
+        self.following = ExternalChangesService(
+            self.bus, self.queue, Conversation(self.here, settings)
+        )
         self.following._told = self.following._now()
 
     def say(self, store: HistoryStore, role: Any, text: str, status: Status = Status.OK) -> str:
@@ -102,7 +104,7 @@ async def test_a_turn_that_goes_on_elsewhere_is_told_at_its_end(
     windows: Windows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(windows.here.drafts, "others_running", lambda: True)
-    monkeypatch.setattr(following, "PATIENCE_LOOKS", 2)
+    monkeypatch.setattr(external_changes, "PATIENCE_LOOKS", 2)
     windows.say(windows.there, "user", "One")
     assert await windows.told() == []
     windows.say(windows.there, "assistant", "Calls", Status.TOOL_CALL)
