@@ -1,9 +1,10 @@
 /** Code blocks: what is in them, whose file it is, and what can be done with it. */
+import type { VNode } from 'preact';
 import { candidates } from '../../shared/paths';
-import { type Branch, h, type Tree } from '../dom';
-import { highlight } from '../highlight';
 import { texts } from '../texts';
+import { highlight } from './highlight';
 import { type IsFile, withFiles } from './text';
+import { h, type Tree } from './tree';
 
 /** Longer blocks are as high as this many lines and scroll, until they are opened. */
 const LONG_LINES = 30;
@@ -23,7 +24,7 @@ const NAMING = /comment|string|addition|deletion|meta|link/;
 const PLAIN = new Set(['', 'text', 'txt', 'plain', 'plaintext', 'console', 'output', 'log']);
 
 /** ``info``: what stands behind the fence, e.g. "python src/a.py" or "ts title=\"a.ts\"". */
-export function codeBlock(content: string, info: string, isFile: IsFile, final: boolean): Branch {
+export function codeBlock(content: string, info: string, isFile: IsFile, final: boolean): VNode {
   const code = content.replace(/\n$/, '');
   const language = languageOf(info);
   const path = pathOf(info, code);
@@ -63,21 +64,12 @@ export function codeBlock(content: string, info: string, isFile: IsFile, final: 
 }
 
 /** Files stand in comments, in texts and behind commands; elsewhere "a.b" is no file. */
-function coloured(code: string, language: string, isFile: IsFile): Branch['kids'] {
+function coloured(code: string, language: string, isFile: IsFile): Tree[] {
   const named: IsFile = isFile && ((path) => /[./\\]/.test(path) && isFile(path));
-  const deep = (tree: Tree, own: IsFile): Tree[] => {
-    if (typeof tree === 'string') return withFiles(tree, own, true);
-    const within = NAMING.test(tree.attrs.class ?? '') ? named : own;
-    return [
-      h(
-        tree.tag,
-        tree.attrs,
-        tree.kids.flatMap((kid) => deep(kid, within)),
-      ),
-    ];
-  };
   const all = SHELLS.has(language.toLowerCase()) ? named : null;
-  return highlight(code, language).flatMap((tree) => deep(tree, all));
+  return highlight(code, language, (text, classes) =>
+    withFiles(text, classes.some((name) => NAMING.test(name)) ? named : all, true),
+  );
 }
 
 function languageOf(info: string): string {
@@ -100,7 +92,7 @@ function pathOf(info: string, code: string): string {
   return '';
 }
 
-function action(name: string, icon: string, label: string): Branch {
+function action(name: string, icon: string, label: string): VNode {
   const attrs = { type: 'button', class: 'icon-button', 'data-action': name, title: label };
   return h('button', { ...attrs, 'aria-label': label }, [
     h('span', { class: `codicon codicon-${icon}`, 'aria-hidden': 'true' }),

@@ -2,9 +2,10 @@
  * Diagrams in Mermaid's language. What Mermaid draws is shown as a picture, so nothing in it can
  * run, be clicked or load anything; the source is kept beside it.
  */
-import { type Branch, h } from '../dom';
+import type { VNode } from 'preact';
 import { texts } from '../texts';
 import { loadScript } from './lazy';
+import { drawn } from './tree';
 
 interface Mermaid {
   initialize(options: Record<string, unknown>): void;
@@ -13,15 +14,14 @@ interface Mermaid {
 
 const MAX_LENGTH = 20_000;
 const FONT = 'sans-serif';
-let drawn = 0;
+let rendered = 0;
 /** One after the other: the library keeps state of its own. */
 let queue: Promise<unknown> = Promise.resolve();
 const shown = new Set<Element>();
 
-export function diagram(source: string, code: Branch): Branch {
+export function diagram(source: string, code: VNode): VNode {
   if (source.length > MAX_LENGTH) return code;
-  const tree = h('div', { class: 'diagram', 'data-source': source }, [code]);
-  return { ...tree, draws: (element) => schedule(element) };
+  return drawn('div', { class: 'diagram', 'data-source': source }, [code], schedule);
 }
 
 function schedule(element: Element): void {
@@ -62,7 +62,7 @@ async function draw(element: Element): Promise<void> {
       secure: ['secure', 'securityLevel', 'startOnLoad', 'maxTextSize', 'maxEdges', 'htmlLabels'],
     });
     document.body.append(workshop);
-    const { svg } = await mermaid.render(`diagram-${++drawn}`, source, workshop);
+    const { svg } = await mermaid.render(`diagram-${++rendered}`, source, workshop);
     show(element, svg);
   } catch (error) {
     const text = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);

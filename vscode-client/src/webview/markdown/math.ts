@@ -1,6 +1,7 @@
 /** Formulas, set by KaTeX once one comes; until then, and where one is wrong, their source shows. */
-import { type Branch, h } from '../dom';
+import type { VNode } from 'preact';
 import { loadScript, loadStyle } from './lazy';
+import { drawn, h } from './tree';
 
 interface Katex {
   render(source: string, element: HTMLElement, options: Record<string, unknown>): void;
@@ -9,12 +10,12 @@ interface Katex {
 /** Longer ones are left as they are: they would block the page. */
 const MAX_LENGTH = 5_000;
 
-export function math(source: string, display: boolean): Branch {
+export function math(source: string, display: boolean): VNode {
   const attrs = { class: display ? 'math display' : 'math', 'data-source': source, dir: 'ltr' };
-  const tree = h(display ? 'div' : 'span', attrs, [source]);
+  const tag = display ? 'div' : 'span';
   return source.length > MAX_LENGTH
-    ? tree
-    : { ...tree, draws: (element) => draw(element, display) };
+    ? h(tag, attrs, [source])
+    : drawn(tag, attrs, [source], (element) => draw(element, display));
 }
 
 function draw(element: Element, display: boolean): void {

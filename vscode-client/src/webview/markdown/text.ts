@@ -1,7 +1,7 @@
 /** Text of a reply as trees: files become links, characters that turn text around are shown. */
 import { candidates, hrefOf } from '../../shared/paths';
-import { h, type Tree } from '../dom';
 import { texts } from '../texts';
+import { h, type Tree } from './tree';
 
 /** Asks whether a word names a file; null where nobody is asked. */
 export type IsFile = ((path: string) => boolean) | null;

@@ -1,16 +1,17 @@
-/** Markdown of a reply to a tree of elements from a fixed list; see ``../dom.ts`` for the rest. */
+/** Markdown of a reply to a tree of elements from a fixed list. */
 import { footnote } from '@mdit/plugin-footnote';
 import { tasklist } from '@mdit/plugin-tasklist';
 import { tex } from '@mdit/plugin-tex';
 import MarkdownIt from 'markdown-it';
+import { createElement, Fragment, render, type VNode } from 'preact';
 import { parseLink } from '../../shared/links';
-import { type Branch, h, patch, type Tree } from '../dom';
 import { texts } from '../texts';
 import { codeBlock } from './code';
 import { diagram } from './diagram';
 import { math } from './math';
 import type { KnownPaths } from './paths';
 import { type IsFile, withControls, withFiles } from './text';
+import { h, type Tree } from './tree';
 
 const parser = new MarkdownIt({ html: false, linkify: true, breaks: false })
   .use(tasklist, { label: false })
@@ -36,7 +37,7 @@ const DIRECTED = new Set(['p', 'h3', 'h4', 'h5', 'h6', 'li', 'blockquote', 'th',
 /** A top-level block with the lines that it was made from. */
 export interface Block {
   source: string;
-  tree: Branch;
+  tree: VNode;
 }
 
 interface Context {
@@ -76,10 +77,10 @@ export function parse(
 
 function build(tokens: readonly Token[], context: Context, inLink = false): Tree[] {
   const root: Tree[] = [];
-  const stack: Tree[][] = [root];
+  const open: { token: Token; kids: Tree[] }[] = [];
   let linked = inLink;
   const add = (tree: Tree): void => {
-    const kids = stack.at(-1) ?? root;
+    const kids = open.at(-1)?.kids ?? root;
     const last = kids.at(-1);
     if (typeof tree === 'string' && typeof last === 'string') kids[kids.length - 1] = last + tree;
     else if (tree !== '') kids.push(tree);
@@ -89,18 +90,21 @@ function build(tokens: readonly Token[], context: Context, inLink = false): Tree
     if (token.type === 'link_open') linked = true;
     if (token.type === 'link_close') linked = inLink;
     if (token.nesting === 1) {
-      const kids: Tree[] = [];
-      const branch = h(tagOf(token), attributes(token), kids);
-      add(branch.tag === 'table' ? scrolling(branch) : branch);
-      stack.push(kids);
+      open.push({ token, kids: [] });
     } else if (token.nesting === -1) {
-      if (stack.length > 1) stack.pop();
+      const whole = open.pop();
+      if (whole !== undefined) add(element(whole.token, whole.kids));
     } else {
       const own = linked ? { ...context, isFile: null } : context;
       for (const tree of leaf(token, own)) add(tree);
     }
   }
   return root;
+}
+
+function element(token: Token, kids: readonly Tree[]): VNode {
+  const made = h(tagOf(token), attributes(token), kids);
+  return made.type === 'table' ? scrolling(made) : made;
 }
 
 function tagOf(token: Token): string {
@@ -150,7 +154,7 @@ function leaf(token: Token, context: Context): Tree[] {
   }
 }
 
-function checkbox(done: boolean): Branch {
+function checkbox(done: boolean): VNode {
   const label = done ? texts.taskDone : texts.taskOpen;
   return h('span', { class: 'task', 'data-done': String(done), role: 'img', 'aria-label': label });
 }
@@ -160,7 +164,7 @@ function number(token: Token): number {
 }
 
 /** Where it leads is found when it is clicked: several replies have a first footnote. */
-function footnoteLink(token: Token, to: 'note' | 'back', text: string): Branch {
+function footnoteLink(token: Token, to: 'note' | 'back', text: string): VNode {
   const attrs = { href: '#', class: 'footnote', [`data-${to}`]: String(number(token)) };
   const label = to === 'note' ? texts.footnote(text) : texts.footnoteBack;
   return h('a', { ...attrs, title: label, 'aria-label': label }, [text]);
@@ -196,7 +200,7 @@ function attribute(token: Token, name: string): string {
   return String(token.attrGet(name) ?? '');
 }
 
-function scrolling(table: Branch): Branch {
+function scrolling(table: VNode): VNode {
   return h('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': texts.table }, [
     table,
   ]);
@@ -244,11 +248,8 @@ export class MarkdownView {
 
   private draw(text: string, final: boolean, known: readonly Block[]): void {
     const blocks = parse(text, known, { isFile: this.isFile, final });
-    patch(
-      this.root,
-      blocks.map((block) => block.tree),
-      this.blocks.map((block) => block.tree),
-    );
+    const trees = blocks.map((block) => block.tree);
+    render(createElement(Fragment, null, trees), this.root);
     this.blocks = blocks;
     this.text = text;
     this.final = final;

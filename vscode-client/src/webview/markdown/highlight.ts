@@ -27,7 +27,7 @@ import typescript from 'highlight.js/lib/languages/typescript';
 import xml from 'highlight.js/lib/languages/xml';
 import yaml from 'highlight.js/lib/languages/yaml';
 import { createLowlight } from 'lowlight';
-import { h, type Tree } from './dom';
+import { h, type Tree } from './tree';
 
 const lowlight = createLowlight({
   ...{ bash, c, cpp, csharp, css, diff, dockerfile, go, ini, java, javascript, json, kotlin },
@@ -41,17 +41,21 @@ const MAX_LENGTH = 30_000;
 
 type Hast = ReturnType<typeof lowlight.highlight>['children'][number];
 
-export function highlight(code: string, language: string): readonly Tree[] {
+/** ``leaf`` makes the trees of a text within elements of these classes. */
+type Leaf = (text: string, classes: readonly string[]) => Tree[];
+
+export function highlight(code: string, language: string, leaf: Leaf): Tree[] {
   const name = language.toLowerCase();
   if (code === '') return [];
-  if (code.length > MAX_LENGTH || !lowlight.registered(name)) return [code];
-  return lowlight.highlight(name, code).children.flatMap(convert);
+  if (code.length > MAX_LENGTH || !lowlight.registered(name)) return leaf(code, []);
+  return lowlight.highlight(name, code).children.flatMap((node) => convert(node, leaf, []));
 }
 
-function convert(node: Hast): Tree[] {
-  if (node.type === 'text') return [node.value];
+function convert(node: Hast, leaf: Leaf, classes: readonly string[]): Tree[] {
+  if (node.type === 'text') return leaf(node.value, classes);
   if (node.type !== 'element') return [];
   const names = node.properties.className;
-  const attrs: Record<string, string> = Array.isArray(names) ? { class: names.join(' ') } : {};
-  return [h('span', attrs, node.children.flatMap(convert))];
+  const own = Array.isArray(names) ? names.join(' ') : '';
+  const kids = node.children.flatMap((kid) => convert(kid, leaf, [...classes, own]));
+  return [h('span', own === '' ? {} : { class: own }, kids)];
 }
