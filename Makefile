@@ -20,7 +20,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/build/bytecode
 endif
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.installed vscode-client/node_modules/.installed ## install everything that the other targets need
 

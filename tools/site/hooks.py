@@ -18,10 +18,29 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = ROOT / "vscode-client"
 SECTIONS = {
-    "Use": ["vscode", "vscode-client", "tools", "cli", "editors"],
+    "Use": [
+        "vscode",
+        "vscode-client",
+        "providers",
+        "tools",
+        "mentions",
+        "instructions",
+        "urls",
+        "history",
+        "cli",
+        "editors",
+    ],
     "Understand": ["architecture", "tiers", "memory"],
     "Reference": ["configuration", "protocol", "changelog"],
-    "Build": ["development", "dependencies", "benchmarks", "reliability", "security", "seeds"],
+    "Build": [
+        "development",
+        "dependencies",
+        "benchmarks",
+        "living",
+        "reliability",
+        "security",
+        "seeds",
+    ],
 }
 """Pages by section; what is not named here joins the section in the middle, by name."""
 
