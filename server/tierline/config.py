@@ -53,20 +53,19 @@ class ProviderConfig:
     local_model_path: str = ""
     """A GGUF file for the embedded model; empty for the one that the package brings."""
     effort: Literal["auto", "none", "minimal", "low", "medium", "high", "xhigh", "max"] = "auto"
-    """How much the model is to think before it answers, if it can be told; auto leaves it to the
+    """How much the model thinks before it answers, if it has such a setting; auto leaves it to the
     model. Thinking is paid for as output."""
     use_local_server: bool = False
     """Use an Ollama, LM Studio or llama.cpp server found on this machine without asking."""
     stall_seconds: float = field(default=60.0, validator=_POSITIVE)
-    """Give up when nothing has arrived for this long in the middle of a reply."""
+    """Give up when nothing has arrived for this many seconds in the middle of a reply."""
     first_byte_seconds: float = field(default=300.0, validator=_POSITIVE)
-    """Give up when the reply has not begun after this long, or has said nothing since but that the
-    provider is alive (pings)."""
+    """Give up when no reply has begun after this many seconds; pings alone do not count."""
     max_retries: int = field(default=4, validator=_NOT_NEGATIVE)
     """Attempts after the first on overload, rate limit or a lost connection."""
     count_tokens: bool = True
-    """Ask Anthropic and OpenAI's Responses, in the background and without cost, what a request
-    counts whose reply told no figures; until the estimates are calibrated."""
+    """If a reply reports no token counts, ask Anthropic or OpenAI's Responses for its request's
+    count, in the background and without cost, until the estimates are calibrated."""
 
 
 @frozen
@@ -74,7 +73,7 @@ class ContextConfig:
     """What may enter the prompt."""
 
     mode: Literal["off", "light", "heavy"] = "light"
-    """How much context is retrieved by itself."""
+    """How much context is retrieved automatically."""
     max_input_tokens: int = field(default=0, validator=_NOT_NEGATIVE)
     """Overrides the model's window, in tokens; 0 takes it from the model table."""
     max_output_tokens: int = field(default=0, validator=_NOT_NEGATIVE)
@@ -84,11 +83,12 @@ class ContextConfig:
     shed_at_percent: float = field(default=90.0, **_up_to(100))
     """Files leave the request when its estimate exceeds this share of the window."""
     max_file_bytes: int = field(default=5_000_000, validator=_POSITIVE)
-    """Larger files are refused."""
+    """Larger files are refused; in bytes."""
     max_file_tokens: int = field(default=100_000, validator=_POSITIVE)
-    """Longer files are cut, with a visible mark."""
+    """Longer files are cut, with a visible mark; in tokens."""
     pasted_links: Literal["ask", "never"] = "ask"
-    """Whether to ask, when a prompt has links in it, if the pages are to be read."""
+    """What happens with links in a prompt. ask: you are asked whether to read the pages; never:
+    they stay plain text."""
 
 
 @frozen
@@ -120,12 +120,12 @@ class CompactionConfig:
     """The newest history of about this size is kept word for word; 0 takes a sixth of the trigger,
     at least 4,000."""
     summary_budget_tokens: int = field(default=0, validator=_NOT_NEGATIVE)
-    """Longest summary; 0 takes about two hundredths of the trigger, at least 500."""
+    """Longest summary; 0 takes about 2 % of the trigger, at least 500."""
     min_verbatim_exchanges: int = field(default=2, validator=_NOT_NEGATIVE)
-    """At least so many exchanges are kept word for word."""
+    """At least this many exchanges are kept word for word."""
     detector: Literal["auto", "local", "model"] = "auto"
-    """Who finds where the topic changed. auto: locally, and the model is asked when that is unsure.
-    """
+    """Who finds where the topic changed. local: a detector on this machine; auto: the model is also
+    asked where that is unsure."""
     summariser: Literal["auto", "model", "extractive"] = "auto"
     """Who writes summaries. auto: your provider's model; with the embedded one, an extract is made
     without any model."""
@@ -157,12 +157,12 @@ class SpendingConfig:
 
 @frozen
 class NotifyConfig:
-    """When you are told that something has happened while you were elsewhere."""
+    """Notifications while you are elsewhere."""
 
     after_seconds: float = field(default=20.0, validator=_NOT_NEGATIVE)
-    """Tell of the end of a turn that took longer than this, in seconds; 0 never tells."""
+    """Notify you of the end of a turn that took longer than this many seconds; 0: never."""
     system: bool = True
-    """Tell it by a notification of the operating system while the editor's window is behind."""
+    """Use a notification of the operating system while the editor's window is in the background."""
 
 
 @frozen
@@ -170,10 +170,10 @@ class HistoryConfig:
     """How the conversation is kept and selected."""
 
     strategy: Literal["full", "window", "ranked", "levels"] = "full"
-    """full: all of it; window: the newest groups; ranked: the most relevant ones; levels: the
+    """full: all turns; window: the newest ones; ranked: the most relevant ones; levels: the
     newest turns in full, older ones as summaries, more when a prompt asks for it."""
     window: int = field(default=0, validator=_NOT_NEGATIVE)
-    """Groups in the window or the ranked selection; 0 for all."""
+    """Turns in the window or the ranked selection; 0 for all."""
     state_anchor: Literal["auto", "on", "off"] = "auto"
     """Ask the model to keep a STATE block; auto: only with windows of 16,000 tokens and more."""
     restore: bool = True
@@ -187,8 +187,8 @@ class HistoryConfig:
 
 @frozen
 class MemoryConfig:
-    """Memory levels, memos, embeddings. Budgets are token counts; a
-    smaller window shrinks them in proportion.
+    """Memory levels, memos, embeddings. Budgets are token counts; a smaller window shrinks them in
+    proportion.
     """
 
     permanent_tokens: int = field(default=2_000, validator=_POSITIVE)
@@ -217,14 +217,14 @@ class MemoryConfig:
 
 @frozen
 class SymbolsConfig:
-    """The symbol index, which the module map and retrieval are made from."""
+    """The symbol index, from which the module map and retrieval are made."""
 
     enabled: bool = True
-    """False: no index, no module map, nothing is retrieved by itself."""
+    """False: no index, no module map, nothing is retrieved automatically."""
     lenses: bool = True
     """Code lenses on files and symbols that are in the context."""
     wait_seconds: float = field(default=1.5, validator=_NOT_NEGATIVE)
-    """How long a prompt waits for an index that is just being built, before it goes without."""
+    """How many seconds a prompt waits for an index that is being built."""
 
 
 @frozen
@@ -232,7 +232,7 @@ class PrivacyConfig:
     """What is written down."""
 
     redact_persisted: bool = True
-    """Replace credential shapes by placeholders before anything is written to disk."""
+    """Replace credentials with placeholders before anything is written to disk."""
 
 
 @frozen
@@ -251,10 +251,10 @@ class ToolsConfig:
     save_edits: bool = True
     """Save a file after an edit was applied to it, unless it had unsaved changes before."""
     commands: Literal["ask", "off"] = "ask"
-    """Commands are run after you agreed to the very command line, or not offered at all."""
+    """ask: you agree to each command line before it runs; off: the model is offered no commands."""
     mcp_servers: Literal["ask", "off"] = "ask"
-    """MCP servers that the workspace names are started after you agreed to each, and each of their
-    tools is asked about; off: none are started, not even those that the editor passes on."""
+    """ask: you agree to each MCP server that the workspace names before it starts, and to each of
+    its tools; off: none are started, not even those that the editor passes on."""
     mcp_off: str = ""
     """Servers and tools of servers that are not used: names or patterns, with commas between them
     (``jira, github/delete_*``). A server that is named here is not started."""
@@ -262,9 +262,9 @@ class ToolsConfig:
     """Tools of MCP servers that are called without a question: names or patterns, with commas
     between them (``weather, github/get_*``)."""
     command_seconds: float = field(default=120.0, validator=_POSITIVE)
-    """A command that runs longer is stopped, in seconds."""
+    """A command that runs longer than this many seconds is stopped."""
     command_output_chars: int = field(default=400_000, validator=_POSITIVE)
-    """So much of a command's output is kept, its beginning and its end; in characters."""
+    """How many characters of a command's output are kept, from its beginning and its end."""
     workspace_trusted: bool = True
     """False: no command is run, no edit is applied, and the workspace's own file is not read. VS
     Code sets it from its workspace trust."""
@@ -272,13 +272,13 @@ class ToolsConfig:
 
 @frozen
 class TelemetryConfig:
-    """What is reported to others: nothing, unless you say so. Never taken from the workspace's own
+    """What is reported to others: nothing by default. Never taken from the workspace's own
     file.
     """
 
     otel: bool = False
-    """Export each turn as an OpenTelemetry trace, without any text; where to is for OpenTelemetry's
-    own variables to say. Needs the extra ``tierline[otel]``."""
+    """Export each turn as an OpenTelemetry trace, without any text; its own variables say where to.
+    Needs the extra ``tierline[otel]``."""
 
 
 @frozen

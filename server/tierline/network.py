@@ -35,8 +35,8 @@ class NetworkError(CodedError):
 
 @frozen
 class Network:
-    """Proxy and certificates, where the environment does not say it all. Never taken from the
-    workspace's own file: a repository must not choose whom your requests pass.
+    """Proxy and certificates, beside those of the environment. Never taken from the workspace's own
+    file: a repository must not choose the way of your requests.
     """
 
     proxy: str = field(default="", repr=False)
@@ -46,12 +46,12 @@ class Network:
     """Hosts that are reached directly, with commas between them: names (with all below them),
     addresses, ranges such as 10.0.0.0/8; empty for the environment's NO_PROXY."""
     proxy_strict_ssl: bool = True
-    """False: what comes through the proxy is not checked against any certificate authority. Give
-    ca_file the authority instead where you can."""
+    """False: certificates behind the proxy are not checked. Name the authority in ca_file instead
+    where you can."""
     ca_file: str = ""
     """A PEM file with certificate authorities to trust beside the system's."""
     client_certificate: str = ""
-    """A PEM file with the certificate that is shown to servers which ask for one."""
+    """A PEM file with your certificate, for servers that ask for one."""
     client_key: str = ""
     """The PEM file of its key, if that is not in the same file. It must not need a password."""
 

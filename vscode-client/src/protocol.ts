@@ -264,7 +264,7 @@ export interface TierTokens {
   cachedTokens: number;
 }
 
-/** One request that a turn made. Tokens, -1 where the provider said nothing. */
+/** One request of a turn. Tokens, -1 where the provider reported none. */
 export interface RequestStats {
   turnId: string;
   /** ISO 8601, UTC. */
@@ -305,41 +305,41 @@ export interface EditorPlace {
   cursorLine?: number;
 }
 
-/** A prompt. What it names with ``@`` goes along: files, symbols, problems, git's changes. */
+/** A prompt. What it names with ``@`` is sent, too: files, symbols, problems, git's changes. */
 export interface ChatSendParams {
   text: string;
   images?: ImageInput[];
   /** The document that the user looks at; only its name is used, unless it is in the context. */
   activeUri?: string;
-  /** Selected text; it goes with the prompt. */
+  /** Selected text, sent with the prompt. */
   selection?: string;
-  /** What the user looks at, and wants to go along: a small file whole, of a large one the part around the cursor. Null if nothing is to. */
+  /** What the user looks at, to be sent with the prompt: a small file whole, of a large one the part around the cursor. Null to send nothing. */
   editor?: EditorPlace | null;
-  /** What becomes of ``@`` mentions that name a folder, nothing, or what may not be sent. ``ask``: nothing is sent, and ``unclear_mention`` says which. ``text``: they are mere text. ``confirm``: the user agreed, so folders are added and files of secrets are sent. */
+  /** What becomes of ``@`` mentions that name a folder, nothing, or what may not be sent. ``ask``: nothing is sent, and ``unclear_mention`` says which. ``text``: they stay plain text. ``confirm``: the user agreed, so folders are added and files of secrets are sent. */
   mentions?: 'ask' | 'text' | 'confirm';
   /** Mentions as they are written, each of which the user has agreed to, with its size in view: these are not asked about. */
   agreed?: string[];
-  /** What the editor gives for the prompt's mentions, and what goes along without being named. */
+  /** What the editor gives for the prompt's mentions, and what is sent without being named. */
   given?: EditorContent[];
-  /** Write the prompt down again even if the same one was the last and got no reply. */
+  /** Append the prompt again even if the same one was the last and got no reply. */
   force?: boolean;
-  /** While a turn runs: the prompt reaches it at its next step, behind the results of its tools. If there is none, it is the next prompt as usual. */
+  /** While a turn runs: send the prompt with its next request, behind the results of its tools. If there is no further request, it is the next prompt as usual. */
   steer?: boolean;
 }
 
-/** Something to be done with the code at a place: what the server's code actions run. */
+/** Explain, fix, test or document the code at a place; the server's code actions use it. */
 export interface AskParams {
   what: 'explain' | 'fix' | 'tests' | 'document' | 'ask';
   editor: EditorPlace;
   /** The lines of ``editor`` are selected; otherwise the definition at the cursor is meant. */
   selected?: boolean;
-  /** What is to be fixed. */
+  /** The problems to fix. */
   problems?: Problem[];
-  /** The user's own words; needed to ask. */
+  /** The user's own words; required for ``ask``. */
   text?: string;
 }
 
-/** The turn runs on; its events carry this id. */
+/** The turn goes on; its events carry this id. */
 export interface ChatSendResult {
   turnId: string;
   messageId: string;
@@ -354,7 +354,7 @@ export interface ChatEditParams {
   groupId: string;
   /** What is sent instead. */
   prompt: ChatSendParams;
-  /** The earlier prompt's pictures go along. */
+  /** Send the earlier prompt's pictures again. */
   keepImages?: boolean;
 }
 
@@ -397,7 +397,7 @@ export interface ChatCancelResult {
   turnId: string;
 }
 
-/** Ask again: the group's prompt is sent anew after the group is removed from the history. */
+/** Ask again: the group is removed from the history, and its prompt is sent again. */
 export interface ChatRetryParams {
   groupId?: string;
 }
@@ -421,9 +421,9 @@ export interface EffortParams {
 export interface EffortResult {
   /** As it was chosen or set. */
   effort: string;
-  /** What this model is told: the nearest that it has. auto: nothing. */
+  /** The effort that the request sets: the nearest that this model has. auto: none is set. */
   inForce: string;
-  /** What can be chosen for this model; empty if it cannot be told. */
+  /** What can be chosen for this model; empty if it has no such setting. */
   choices: string[];
 }
 
@@ -500,7 +500,7 @@ export interface EditorCancelParams {
   requestId: string;
 }
 
-/** The request is on its way. */
+/** A turn began: its request is being sent. */
 export interface TurnStarted {
   turnId: string;
   message: ChatMessage;
@@ -520,7 +520,7 @@ export interface TextDelta {
 export interface ReasoningDelta {
   turnId: string;
   text: string;
-  /** All of the reply's text so far turned out to be thinking: ``text`` is it once more. Clients that can take back what they have shown do. */
+  /** All of the reply's text so far was thinking. ``text`` repeats it; clients that can, move it from the reply to the thinking. */
   wasText: boolean;
   kind: 'reasoningDelta';
 }
@@ -533,7 +533,7 @@ export interface Waiting {
   kind: 'waiting';
 }
 
-/** Something that the user should know. */
+/** A message for the user. */
 export interface Notice {
   level: 'info' | 'warning' | 'error';
   text: string;
@@ -542,14 +542,14 @@ export interface Notice {
   kind: 'notice';
 }
 
-/** A reply that calls tools is complete, or the user's word has reached the turn. The turn goes on: what streams next is new. */
+/** The running turn has a new message: a complete reply that calls tools, or a prompt of the user's. What streams next belongs to another message. */
 export interface MessageAdded {
   turnId: string;
   message: ChatMessage;
   kind: 'messageAdded';
 }
 
-/** The prompts that wait are others, or in another order. */
+/** The queue of waiting prompts changed. */
 export interface QueueChanged {
   prompts: QueuedPrompt[];
   kind: 'queueChanged';
@@ -575,7 +575,7 @@ export interface ConsentClosed {
   kind: 'consentClosed';
 }
 
-/** An edit was proposed, or something became of it. */
+/** An edit was proposed or decided, or its state changed. */
 export interface EditChanged {
   edit: EditInfo;
   kind: 'editChanged';
@@ -625,13 +625,13 @@ export interface StateChanged {
   kind: 'stateChanged';
 }
 
-/** Another context mode. */
+/** The context mode changed. */
 export interface ModeChanged {
   mode: 'off' | 'light' | 'heavy';
   kind: 'modeChanged';
 }
 
-/** Another provider or model is in force. */
+/** The provider or the model changed. */
 export interface ProviderChanged {
   provider: ProviderInfo;
   kind: 'providerChanged';
@@ -642,19 +642,19 @@ export interface MemosChanged {
   kind: 'memosChanged';
 }
 
-/** The STATE block or the scratchpad is another one. */
+/** The STATE block or the scratchpad changed. */
 export interface NotesChanged {
   which: 'anchor' | 'scratchpad';
   kind: 'notesChanged';
 }
 
-/** The symbol index is in another state, or holds something else. */
+/** The symbol index changed its state or its content. */
 export interface SymbolsChanged {
   status: SymbolsStatus;
   kind: 'symbolsChanged';
 }
 
-/** What is held or suggested is another. */
+/** The pins, leases or suggestions changed. */
 export interface PinsChanged {
   pins: PinsResult;
   kind: 'pinsChanged';
@@ -665,7 +665,7 @@ export interface CompactionStart {
   kind: 'compactionStart';
 }
 
-/** The history was compacted; ``messages`` is the conversation as it is to be shown now. */
+/** The history was compacted; ``messages`` is the conversation to show from now on. */
 export interface CompactionComplete {
   result: CompactionResult;
   messages: ChatMessage[];
@@ -680,7 +680,7 @@ export interface CompactionError {
   kind: 'compactionError';
 }
 
-/** Nothing was changed, and nothing needs to be said: take the progress away. */
+/** A compaction ended without a change: clients remove its progress. */
 export interface CompactionNone {
   reason: string;
   kind: 'compactionNone';
@@ -697,7 +697,7 @@ export interface Event {
 export interface FileParams {
   path?: string;
   uri?: string;
-  /** The user saw the warning and wants it all the same (ignored or secret files). */
+  /** The user saw the warning and still wants it (ignored or secret files). */
   confirm?: boolean;
 }
 
@@ -801,7 +801,7 @@ export interface KeptEntry {
   pinned: boolean;
 }
 
-/** What a new session would keep, the largest first; tokens and cost are those of its first prompt; the cost in US dollars, 0 where prices are unknown. */
+/** What a new session would keep, the largest first. Tokens and cost are those of its first prompt; cost in US dollars, 0 where prices are unknown. */
 export interface NewSessionFiles {
   entries: KeptEntry[];
   tokens: number;
@@ -827,7 +827,7 @@ export interface ExportResult {
 /** A conversation as another tool wrote it. */
 export interface ImportParams {
   text: string;
-  /** Of the file, for what is said. */
+  /** The file's name, for messages. */
   name?: string;
 }
 
@@ -1027,7 +1027,7 @@ export interface CommandResult {
   title: string;
   text: string;
   document: boolean;
-  /** The prompt that the line stands for: the client sends it as if it had been typed, with what goes along; nothing else is to be shown. Empty for all other commands. */
+  /** The prompt that the line stands for: the client sends it as if it had been typed and shows nothing else. Empty for all other commands. */
   prompt: string;
 }
 
@@ -1258,7 +1258,7 @@ export interface CompactionView {
   messages: ChatMessage[];
   /** What they took. */
   tokens: number;
-  /** Messages of the same turns that are sent all the same. */
+  /** Messages of the same turns that are still sent. */
   kept: number;
 }
 
@@ -1295,11 +1295,11 @@ export interface MentionInfo {
   state: 'ok' | 'ask' | 'unknown' | 'refused';
   /** A sentence for all but ``ok``. */
   why: string;
-  /** In a completion: more has to be typed (``@symbol:``); ask again with what it says. */
+  /** In a completion: it is only a prefix (``@symbol:``); ask again with it. */
   expands: boolean;
 }
 
-/** What stands behind the ``@`` so far; empty for the beginning. */
+/** The text after the ``@`` so far; empty at the beginning. */
 export interface MentionCompleteParams {
   query: string;
   limit?: number;
@@ -1308,7 +1308,7 @@ export interface MentionCompleteParams {
 /** What it can become, the likeliest first. */
 export interface MentionCompleteResult {
   items: MentionInfo[];
-  /** There are more, or some are not known yet: ask again in a moment, or when more was typed. */
+  /** There are more, or some are not known yet: ask again in a moment, or after the next key. */
   incomplete: boolean;
 }
 
@@ -1324,10 +1324,10 @@ export interface Problem {
   code?: string;
 }
 
-/** What only the editor has, as it was when it was taken: problems, the text of a terminal, a selection, the open documents. */
+/** What only the editor has, at the time when it was read: problems, the text of a terminal, a selection, the open documents. */
 export interface EditorContent {
   kind: 'problems' | 'terminal' | 'selection' | 'editors';
-  /** The mention in the prompt that it stands for (``@terminal``); empty for what goes along without being named. */
+  /** The mention in the prompt that it stands for (``@terminal``); empty for what is sent without being named. */
   mention?: string;
   /** The terminal's name. */
   label?: string;
@@ -1349,19 +1349,19 @@ export interface MentionResolveParams {
   given?: EditorContent[];
 }
 
-/** What the prompt names, in its order. What is no mention (``@property``) is not among it. */
+/** The prompt's mentions in its order, without what only looks like one (``@property``). */
 export interface MentionResolveResult {
   mentions: MentionInfo[];
-  /** What goes along without being named, in the order in which it was given. */
+  /** What is sent without being named, in the order in which it was given. */
   given: MentionInfo[];
-  /** Of all that would be sent, where it is known. */
+  /** Of everything that would be sent, where it is known. */
   tokens: number;
 }
 
 /** What a mention needs of the editor. */
 export interface EditorProvideParams {
   kind: 'problems' | 'terminal' | 'selection' | 'editors';
-  /** Behind the colon: a terminal's name, ``selection`` for what is selected in the terminal. */
+  /** After the colon: a terminal's name, or ``selection`` for what is selected in the terminal. */
   argument: string;
   /** Problems: of this document only. */
   uri: string;
@@ -1787,7 +1787,7 @@ export interface EditReviewParams {
   path?: string;
 }
 
-/** What became of them, and of which nothing could be made. */
+/** The edits after the review, and those that could not be changed. */
 export interface EditReviewResult {
   edits: EditInfo[];
   /** A sentence for each that was left as it is. */
@@ -1944,7 +1944,7 @@ export interface ConsentInfo {
   text: string;
   /** Where, and with which limits. */
   detail: string;
-  /** True if ``always`` may be answered: the very same is then never asked again here. */
+  /** True if ``always`` may be answered: exactly this is then never asked again here. */
   canRemember: boolean;
 }
 
@@ -1955,7 +1955,7 @@ export interface EditHunk {
   line: number;
   before: string;
   after: string;
-  /** What was decided about it by itself; nothing is applied before all parts are decided. Of an edit that was applied first: ``take`` if it was kept, ``leave`` if it was undone. */
+  /** The decision about this part; nothing is applied before all parts are decided. Of an edit that was applied at once: ``take`` if it was kept, ``leave`` if it was undone. */
   choice: '' | 'take' | 'leave';
 }
 
@@ -1982,7 +1982,7 @@ export interface EditInfo {
   review: '' | 'open' | 'kept';
 }
 
-/** Something that went along with a prompt: what the user was looking at, what was named. */
+/** Something that was sent with a prompt: what the user was looking at, what was named. */
 export interface Attachment {
   kind: 'file' | 'selection' | 'excerpt' | 'folder' | 'symbol' | 'problems' | 'terminal' | 'git' | 'editors' | 'web' | 'session' | 'memo';
   /** ``src/a.py:10-14`` */
@@ -1996,7 +1996,7 @@ export interface Attachment {
   text: string;
 }
 
-/** How much of one kind went along with a prompt; ``tierline/plan/sent`` lists it. */
+/** How much of one kind was sent with a prompt; ``tierline/plan/sent`` lists it. */
 export interface SentGroup {
   kind: 'instructions' | 'memo' | 'file' | 'page' | 'card' | 'recalled';
   count: number;
@@ -2018,13 +2018,13 @@ export interface ChatMessage {
   /** Data URIs. */
   images: string[];
   files: string[];
-  /** At a prompt: what went along from the editor. */
+  /** At a prompt: what was sent with it from the editor. */
   attached: Attachment[];
   /** A line under the message: why it was interrupted or got no reply. */
   note: string;
   /** Under a prompt: what context went with it, e.g. ``2 files · 2.1k tokens · CTX light``. */
   contextLine: string;
-  /** At a prompt: what else went along with its first request, without what is ``attached``. */
+  /** At a prompt: what else was sent with its first request, without what is ``attached``. */
   sent: SentGroup[];
   /** The STATE block that a reply ended with, without its heading; not part of ``text``. */
   state: string;
@@ -2053,7 +2053,7 @@ export interface QueuedPrompt {
   turnId: string;
   messageId: string;
   text: string;
-  /** How many pictures go along. */
+  /** How many pictures are sent with it. */
   images: number;
   /** It is to reach the running turn at its next step. */
   steer: boolean;
@@ -2120,21 +2120,21 @@ export interface Requests {
   'tierline/chat/cancel': [ChatCancelParams, ChatCancelResult];
   /** Send the last prompt again. */
   'tierline/chat/retry': [ChatRetryParams, ChatSendResult];
-  /** What a prompt can name with @. */
+  /** List what a prompt can name with @. */
   'tierline/mention/complete': [MentionCompleteParams, MentionCompleteResult];
-  /** What a prompt names, with sizes; nothing is changed. */
+  /** List what a prompt names, with sizes; change nothing. */
   'tierline/mention/resolve': [MentionResolveParams, MentionResolveResult];
   /** Change an earlier prompt. */
   'tierline/chat/edit': [ChatEditParams, ChatSendResult];
-  /** List the prompts that wait. */
+  /** List the waiting prompts. */
   'tierline/queue/list': [NoParams, QueueResult];
-  /** Change one. */
+  /** Change a waiting prompt. */
   'tierline/queue/change': [QueueChangeParams, QueueResult];
-  /** Put one in another place. */
+  /** Move a waiting prompt. */
   'tierline/queue/move': [QueueMoveParams, QueueResult];
-  /** Take one back. */
+  /** Take a waiting prompt back. */
   'tierline/queue/remove': [QueueParams, QueueResult];
-  /** Let one reach the turn. */
+  /** Send one in the running turn. */
   'tierline/queue/steer': [QueueSteerParams, QueueResult];
   /** Add a file or folder to the context. */
   'tierline/files/add': [FileParams, FilesResult];
@@ -2148,55 +2148,55 @@ export interface Requests {
   'tierline/files/pin': [FileParams, FilesResult];
   /** Unpin a file; it stays in context. */
   'tierline/files/unpin': [FileParams, FilesResult];
-  /** AGENTS.md and its like. */
+  /** List instruction files. */
   'tierline/instructions/list': [NoParams, InstructionsResult];
   /** Use an instruction file or leave it out. */
   'tierline/instructions/set': [InstructionSwitchParams, InstructionsResult];
   /** Read a web page into the context. */
   'tierline/urls/add': [UrlParams, UrlsResult];
-  /** The web pages of the context. */
+  /** List the web pages in the context. */
   'tierline/urls/list': [NoParams, UrlsResult];
   /** Take a web page out of the context. */
   'tierline/urls/remove': [UrlParams, UrlsResult];
   /** Read a web page again. */
   'tierline/urls/refresh': [UrlParams, UrlsResult];
-  /** The text of a web page. */
+  /** Get the text of a web page. */
   'tierline/urls/show': [UrlParams, UrlText];
-  /** The next request's size by section. */
+  /** Get the next request's size by section. */
   'tierline/budget/get': [NoParams, Budget];
-  /** Everything that a client shows. */
+  /** Get everything that a client shows. */
   'tierline/state/get': [NoParams, State];
   /** Set or cycle the context mode. */
   'tierline/mode/set': [ModeParams, ModeResult];
-  /** Providers and their state. */
+  /** List providers, with state. */
   'tierline/provider/list': [NoParams, ProviderListResult];
   /** Choose a provider. */
   'tierline/provider/select': [ProviderSelectParams, ProviderInfo];
   /** Hand over a key. */
   'tierline/provider/setKey': [ProviderKeyParams, ProviderInfo];
-  /** How much the model thinks. */
+  /** Get or set how much it thinks. */
   'tierline/model/effort': [EffortParams, EffortResult];
-  /** A provider's models. */
+  /** List a provider's models. */
   'tierline/provider/models': [ModelsParams, ModelsResult];
   /** Try a key. */
   'tierline/provider/checkKey': [KeyCheckParams, KeyCheckResult];
-  /** A stored plan with all its entries. */
+  /** Get a stored plan with all its entries. */
   'tierline/plan/get': [PlanParams, PlanInfo];
-  /** Stored plans, newest first. */
+  /** List plans, newest first. */
   'tierline/plan/list': [PlanListParams, PlanListResult];
-  /** Why is this in or out? */
+  /** Say why an item is in a request or not. */
   'tierline/plan/explain': [PlanExplainParams, PlanExplainResult];
-  /** What changed between two plans. */
+  /** Compare two plans. */
   'tierline/plan/diff': [PlanDiffParams, PlanDiffResult];
-  /** What went with a prompt. */
+  /** List what a prompt took along. */
   'tierline/plan/sent': [PlanSentParams, PlanSentResult];
-  /** The exact context, readable. */
+  /** Get the exact context as text. */
   'tierline/plan/show': [PlanParams, PromptTextResult];
   /** Begin a new session. */
   'tierline/history/newSession': [NewSessionParams, State];
-  /** What it would keep. */
+  /** List the files and pages that a new session would keep. */
   'tierline/history/newSessionFiles': [NoParams, NewSessionFiles];
-  /** Sessions. */
+  /** List sessions. */
   'tierline/history/listSessions': [SessionListParams, SessionListResult];
   /** Continue another session. */
   'tierline/history/loadSession': [SessionParams, State];
@@ -2206,13 +2206,13 @@ export interface Requests {
   'tierline/history/deleteSession': [SessionParams, SessionListResult];
   /** Give the session a title. */
   'tierline/history/renameSession': [RenameParams, Ok];
-  /** Archive one. */
+  /** Archive a session, or bring it back. */
   'tierline/history/archiveSession': [ArchiveParams, SessionListResult];
   /** Search all sessions. */
   'tierline/history/search': [SearchParams, SearchHits];
-  /** Figures of the history. */
+  /** Get the figures of the history. */
   'tierline/history/status': [NoParams, HistoryStatus];
-  /** Turns of the session. */
+  /** List the session's turns. */
   'tierline/history/list': [GroupListParams, GroupListResult];
   /** Take back the newest turn. */
   'tierline/history/undo': [UndoParams, State];
@@ -2222,11 +2222,11 @@ export interface Requests {
   'tierline/history/drop': [GroupParams, State];
   /** Bring a hidden turn back. */
   'tierline/history/restore': [GroupParams, State];
-  /** Set the rolling window. */
+  /** Set how many turns are sent. */
   'tierline/history/window': [WindowParams, HistoryStatus];
-  /** Choose the selection. */
+  /** Choose the strategy. */
   'tierline/history/strategy': [StrategyParams, HistoryStatus];
-  /** Everything of one turn. */
+  /** Get everything of one turn. */
   'tierline/history/show': [GroupParams, GroupDetails];
   /** Read the history with SQL. */
   'tierline/history/query': [QueryParams, QueryResult];
@@ -2236,45 +2236,45 @@ export interface Requests {
   'tierline/chat/command': [CommandParams, CommandResult];
   /** List the slash commands. */
   'tierline/chat/commands': [NoParams, CommandListResult];
-  /** A session as a text. */
+  /** Export a session as text. */
   'tierline/history/export': [ExportParams, ExportResult];
-  /** Take over another tool's session. */
+  /** Import a conversation. */
   'tierline/history/import': [ImportParams, ImportResult];
   /** Take over a damaged log. */
   'tierline/history/recover': [RecoverParams, RecoverResult];
-  /** The STATE block in force. */
+  /** Get the STATE block in force. */
   'tierline/history/anchor': [NoParams, AnchorResult];
   /** Derive STATE from the window. */
   'tierline/history/rebuild': [NoParams, AnchorResult];
-  /** The session's scratchpad. */
+  /** Get the session's scratchpad. */
   'tierline/scratchpad/get': [NoParams, Scratchpad];
   /** Replace the scratchpad. */
   'tierline/scratchpad/set': [ScratchpadSetParams, Scratchpad];
   /** Add to its end. */
   'tierline/scratchpad/append': [ScratchpadAppendParams, Scratchpad];
-  /** Where the symbol index stands. */
+  /** Get the symbol index's state. */
   'tierline/symbols/status': [NoParams, SymbolsStatus];
-  /** Look at every file again. */
+  /** Index every file again. */
   'tierline/symbols/reindex': [ReindexParams, SymbolsStatus];
-  /** What was found, and why. */
+  /** List what a turn retrieved. */
   'tierline/retrieval/get': [RetrievalParams, RetrievalInfo];
-  /** The body of a symbol. */
+  /** Get the body of a symbol. */
   'tierline/retrieval/code': [CodeParams, CodeResult];
-  /** What is held, and what is suggested. */
+  /** List what is held or suggested. */
   'tierline/pins/list': [NoParams, PinsResult];
-  /** What the model suggests to pin. */
+  /** List what the model suggests to pin. */
   'tierline/pins/suggested': [NoParams, PinsResult];
   /** Pin a file or a symbol. */
   'tierline/pins/add': [PinItemParams, PinsResult];
-  /** Take a pin or a lease away. */
+  /** Remove a pin or a lease. */
   'tierline/pins/remove': [PinKeyParams, PinsResult];
   /** Pin what the model suggests. */
   'tierline/pins/accept': [PinKeyParams, PinsResult];
-  /** Drop a suggestion. */
+  /** Dismiss a suggestion. */
   'tierline/pins/dismiss': [PinKeyParams, PinsResult];
   /** Compact now. */
   'tierline/compaction/run': [CompactionParams, CompactionResult];
-  /** What left? */
+  /** List the messages that a compaction stands for. */
   'tierline/compaction/show': [CompactionUndoParams, CompactionView];
   /** Take back a compaction. */
   'tierline/compaction/undo': [CompactionUndoParams, State];
@@ -2284,27 +2284,27 @@ export interface Requests {
   'tierline/branch/switch': [BranchParams, State];
   /** List the branches. */
   'tierline/branch/list': [NoParams, BranchListResult];
-  /** Why did it miss? */
+  /** Say why a turn hit or missed the cache. */
   'tierline/cache/explain': [CacheExplainParams, CacheExplainResult];
-  /** A request's tiers and cache. */
+  /** Get a request's tiers. */
   'tierline/cache/tiers': [CacheTiersParams, CacheTiers];
-  /** What would a change cost? */
+  /** Estimate what a change would cost the next request. */
   'tierline/cache/forecast': [ChangeForecastParams, ChangeForecast];
-  /** Requests, cache figures and money. */
+  /** Get requests, cache figures and money. */
   'tierline/stats/get': [StatsParams, Stats];
-  /** What each turn did. */
+  /** List what each turn did. */
   'tierline/stats/turns': [TurnStatsParams, TurnStatsResult];
-  /** Every request. */
+  /** List requests. */
   'tierline/stats/requests': [RequestStatsParams, RequestStatsResult];
-  /** Descriptions of files. */
+  /** List the capsules. */
   'tierline/capsule/list': [NoParams, CapsuleListResult];
-  /** Describe a file. */
+  /** Make a capsule of a file. */
   'tierline/capsule/make': [CapsuleMakeParams, CapsuleInfo];
-  /** Levels, summaries, ratio. */
+  /** Get the memory levels and summaries. */
   'tierline/memory/stats': [NoParams, MemoryStats];
   /** Compress working memory now. */
   'tierline/memory/compress': [NoParams, MemoryStats];
-  /** Memos, the newest first. */
+  /** List the memos, newest first. */
   'tierline/memo/list': [MemoListParams, MemoListResult];
   /** Save a memo. */
   'tierline/memo/save': [MemoSaveParams, MemoInfo];
@@ -2316,9 +2316,9 @@ export interface Requests {
   'tierline/memo/search': [MemoSearchParams, MemoListResult];
   /** Answer a question of a tool. */
   'tierline/consent/answer': [ConsentAnswerParams, Ok];
-  /** The edits that were proposed. */
+  /** List the proposed edits. */
   'tierline/edit/list': [NoParams, EditListResult];
-  /** Propose code of a reply as an edit. */
+  /** Propose an edit from a reply. */
   'tierline/edit/propose': [EditProposeParams, EditInfo];
   /** Apply an edit or parts of it. */
   'tierline/edit/accept': [EditAcceptParams, EditInfo];
@@ -2326,31 +2326,31 @@ export interface Requests {
   'tierline/edit/reject': [EditRejectParams, EditInfo];
   /** Take or leave one part; the last choice applies what was taken. */
   'tierline/edit/choose': [EditChooseParams, EditInfo];
-  /** Keep what was applied. */
+  /** Keep applied edits. */
   'tierline/edit/keep': [EditReviewParams, EditReviewResult];
-  /** Take it out again. */
+  /** Undo applied edits. */
   'tierline/edit/undo': [EditReviewParams, EditReviewResult];
-  /** What would going back change? */
+  /** List what going back would change. */
   'tierline/back/preview': [BackParams, BackPreview];
   /** Go back to a prompt, or forward. */
   'tierline/back/go': [BackParams, BackResult];
-  /** Both texts of an edit. */
+  /** Get both texts of an edit. */
   'tierline/edit/preview': [EditParams, EditPreview];
-  /** Commands that are allowed. */
+  /** List the allowed commands. */
   'tierline/command/allowed': [NoParams, AllowedCommands];
-  /** Ask again. */
+  /** Ask about a command again. */
   'tierline/command/forget': [ForgetCommandParams, AllowedCommands];
 }
 
 /** The same for requests from server to client. */
 export interface ClientRequests {
-  /** Which models does the editor offer? */
+  /** List the models that the editor offers. */
   'tierline/editor/models': [NoParams, EditorModelsResult];
   /** Ask one of the editor's models. */
   'tierline/editor/chat': [EditorChatParams, EditorChatResult];
   /** Save documents. */
   'tierline/editor/save': [SaveParams, SaveResult];
-  /** What a mention needs of the editor. */
+  /** Give what a mention needs of the editor. */
   'tierline/editor/provide': [EditorProvideParams, EditorContent];
 }
 

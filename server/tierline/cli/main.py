@@ -82,7 +82,7 @@ _Skip = Annotated[
     typer.Option("--skip-refused", help="Go on without files that were named but cannot be sent."),
 ]
 _Provider = Annotated[
-    str, typer.Option(help="auto, anthropic, openai or local; the setting when empty.")
+    str, typer.Option(help="A provider's name, as in the settings; the setting when empty.")
 ]
 _Model = Annotated[str, typer.Option(help="Model name; the setting, or the provider's default.")]
 

@@ -150,7 +150,9 @@ def interactive(
     root: _Root = Path(),
     new: _New = False,
     strategy: _Strategy = "",
-    provider: Annotated[str, typer.Option(help="auto, anthropic, openai or local.")] = "",
+    provider: Annotated[
+        str, typer.Option(help="A provider's name, as in the settings; the setting when empty.")
+    ] = "",
     model: Annotated[str, typer.Option(help="Model name.")] = "",
 ) -> None:
     """Talk in the terminal: prompts go to the model, lines with / are commands."""

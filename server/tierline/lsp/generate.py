@@ -11,6 +11,7 @@ import ast
 import importlib
 import inspect
 import itertools
+import json
 import pkgutil
 import sys
 import types
@@ -287,8 +288,8 @@ def configuration() -> str:
         "5. the environment: `TIERLINE_<SECTION>_<NAME>`, for example `TIERLINE_PROVIDER_MODEL`.",
         "",
         "A value that cannot be used is reported and skipped; everything else still counts.",
-        "Keys are never settings: they come from the environment (`ANTHROPIC_API_KEY`,",
-        "`OPENAI_API_KEY`) or from the editor's secret storage.",
+        "Keys are never settings: they come from the environment (`ANTHROPIC_API_KEY` and others)",
+        "or from the editor's secret storage ([providers](providers.md)).",
         "",
         "```toml",
         "[provider]",
@@ -307,17 +308,23 @@ def configuration() -> str:
             allowed = config.choices(cls, item.name)
             kind = " \\| ".join(allowed) if allowed else ts_type(hints[item.name])
             doc = docs.get(cls.__name__, {}).get(item.name, "")
-            out.append(f"| `{item.name}` | {kind} | `{item.default!r}` | {doc} |")
+            out.append(f"| `{item.name}` | {kind} | `{_toml(item.default)}` | {doc} |")
         out.append("")
     out += [
         "## Model facts",
         "",
-        "Windows, prices and cache rules of known models are in",
-        "`server/tierline/data/models.toml`, each with its source. A `models.toml` beside your own",
-        "`config.toml` adds rows or overrides them.",
+        "Windows, prices and cache rules of known models are in `server/tierline/data`; a",
+        "`models.toml` beside your own `config.toml` adds rows or overrides them",
+        "([how a model is found](providers.md#what-is-known-of-a-model)).",
         "",
     ]
     return "\n".join(out)
+
+
+def _toml(value: str | float) -> str:
+    """A setting's value as its file spells it."""
+    whole = isinstance(value, float) and value.is_integer()
+    return json.dumps(int(value) if whole else value)
 
 
 def _one_line(text: str | None) -> str:

@@ -313,7 +313,7 @@ class TierTokens:
 
 @define
 class RequestStats:
-    """One request that a turn made. Tokens, -1 where the provider said nothing."""
+    """One request of a turn. Tokens, -1 where the provider reported none."""
 
     turn_id: str
     at: str

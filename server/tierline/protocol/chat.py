@@ -25,50 +25,50 @@ class EditorPlace:
 
 @define
 class ChatSendParams:
-    """A prompt. What it names with ``@`` goes along: files, symbols, problems, git's changes."""
+    """A prompt. What it names with ``@`` is sent, too: files, symbols, problems, git's changes."""
 
     text: str
     images: list[ImageInput] = field(factory=list)
     active_uri: str = ""
     """The document that the user looks at; only its name is used, unless it is in the context."""
     selection: str = ""
-    """Selected text; it goes with the prompt."""
+    """Selected text, sent with the prompt."""
     editor: EditorPlace | None = None
-    """What the user looks at, and wants to go along: a small file whole, of a large one the part
-    around the cursor. Null if nothing is to."""
+    """What the user looks at, to be sent with the prompt: a small file whole, of a large one the
+    part around the cursor. Null to send nothing."""
     mentions: Literal["ask", "text", "confirm"] = "ask"
     """What becomes of ``@`` mentions that name a folder, nothing, or what may not be sent. ``ask``:
-    nothing is sent, and ``unclear_mention`` says which. ``text``: they are mere text. ``confirm``:
-    the user agreed, so folders are added and files of secrets are sent."""
+    nothing is sent, and ``unclear_mention`` says which. ``text``: they stay plain text.
+    ``confirm``: the user agreed, so folders are added and files of secrets are sent."""
     agreed: list[str] = field(factory=list)
     """Mentions as they are written, each of which the user has agreed to, with its size in view:
     these are not asked about."""
     given: list[EditorContent] = field(factory=list)
-    """What the editor gives for the prompt's mentions, and what goes along without being named."""
+    """What the editor gives for the prompt's mentions, and what is sent without being named."""
     force: bool = False
-    """Write the prompt down again even if the same one was the last and got no reply."""
+    """Append the prompt again even if the same one was the last and got no reply."""
     steer: bool = False
-    """While a turn runs: the prompt reaches it at its next step, behind the results of its tools.
-    If there is none, it is the next prompt as usual."""
+    """While a turn runs: send the prompt with its next request, behind the results of its tools.
+    If there is no further request, it is the next prompt as usual."""
 
 
 @define
 class AskParams:
-    """Something to be done with the code at a place: what the server's code actions run."""
+    """Explain, fix, test or document the code at a place; the server's code actions use it."""
 
     what: Literal["explain", "fix", "tests", "document", "ask"]
     editor: EditorPlace
     selected: bool = False
     """The lines of ``editor`` are selected; otherwise the definition at the cursor is meant."""
     problems: list[Problem] = field(factory=list)
-    """What is to be fixed."""
+    """The problems to fix."""
     text: str = ""
-    """The user's own words; needed to ask."""
+    """The user's own words; required for ``ask``."""
 
 
 @define
 class ChatSendResult:
-    """The turn runs on; its events carry this id."""
+    """The turn goes on; its events carry this id."""
 
     turn_id: str
     message_id: str
@@ -88,7 +88,7 @@ class ChatEditParams:
     prompt: ChatSendParams
     """What is sent instead."""
     keep_images: bool = True
-    """The earlier prompt's pictures go along."""
+    """Send the earlier prompt's pictures again."""
 
 
 @define
@@ -146,7 +146,7 @@ class ChatCancelResult:
 
 @define
 class ChatRetryParams:
-    """Ask again: the group's prompt is sent anew after the group is removed from the history."""
+    """Ask again: the group is removed from the history, and its prompt is sent again."""
 
     group_id: str = ""
 
@@ -179,9 +179,9 @@ class EffortResult:
     effort: str
     """As it was chosen or set."""
     in_force: str
-    """What this model is told: the nearest that it has. auto: nothing."""
+    """The effort that the request sets: the nearest that this model has. auto: none is set."""
     choices: list[str]
-    """What can be chosen for this model; empty if it cannot be told."""
+    """What can be chosen for this model; empty if it has no such setting."""
 
 
 @define

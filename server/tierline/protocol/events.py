@@ -1,4 +1,4 @@
-"""What the server tells without being asked; every body of ``tierline/chat/event``."""
+"""The bodies of ``tierline/chat/event``, the server's notification."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tierline.protocol.values import (
 
 @define
 class TurnStarted:
-    """The request is on its way."""
+    """A turn began: its request is being sent."""
 
     turn_id: str
     message: ChatMessage
@@ -49,8 +49,8 @@ class ReasoningDelta:
     turn_id: str
     text: str
     was_text: bool = False
-    """All of the reply's text so far turned out to be thinking: ``text`` is it once more. Clients
-    that can take back what they have shown do.
+    """All of the reply's text so far was thinking. ``text`` repeats it; clients that can, move it
+    from the reply to the thinking.
     """
     kind: Literal["reasoningDelta"] = "reasoningDelta"
 
@@ -67,7 +67,7 @@ class Waiting:
 
 @define
 class Notice:
-    """Something that the user should know."""
+    """A message for the user."""
 
     level: NoticeLevel
     text: str
@@ -78,8 +78,8 @@ class Notice:
 
 @define
 class MessageAdded:
-    """A reply that calls tools is complete, or the user's word has reached the turn. The turn goes
-    on: what streams next is new.
+    """The running turn has a new message: a complete reply that calls tools, or a prompt of the
+    user's. What streams next belongs to another message.
     """
 
     turn_id: str
@@ -89,7 +89,7 @@ class MessageAdded:
 
 @define
 class QueueChanged:
-    """The prompts that wait are others, or in another order."""
+    """The queue of waiting prompts changed."""
 
     prompts: list[QueuedPrompt]
     kind: Literal["queueChanged"] = "queueChanged"
@@ -123,7 +123,7 @@ class ConsentClosed:
 
 @define
 class EditChanged:
-    """An edit was proposed, or something became of it."""
+    """An edit was proposed or decided, or its state changed."""
 
     edit: EditInfo
     kind: Literal["editChanged"] = "editChanged"
@@ -186,7 +186,7 @@ class StateChanged:
 
 @define
 class ModeChanged:
-    """Another context mode."""
+    """The context mode changed."""
 
     mode: ContextMode
     kind: Literal["modeChanged"] = "modeChanged"
@@ -194,7 +194,7 @@ class ModeChanged:
 
 @define
 class ProviderChanged:
-    """Another provider or model is in force."""
+    """The provider or the model changed."""
 
     provider: ProviderInfo
     kind: Literal["providerChanged"] = "providerChanged"
@@ -209,7 +209,7 @@ class MemosChanged:
 
 @define
 class NotesChanged:
-    """The STATE block or the scratchpad is another one."""
+    """The STATE block or the scratchpad changed."""
 
     which: Literal["anchor", "scratchpad"]
     kind: Literal["notesChanged"] = "notesChanged"
@@ -217,7 +217,7 @@ class NotesChanged:
 
 @define
 class SymbolsChanged:
-    """The symbol index is in another state, or holds something else."""
+    """The symbol index changed its state or its content."""
 
     status: SymbolsStatus
     kind: Literal["symbolsChanged"] = "symbolsChanged"
@@ -225,7 +225,7 @@ class SymbolsChanged:
 
 @define
 class PinsChanged:
-    """What is held or suggested is another."""
+    """The pins, leases or suggestions changed."""
 
     pins: PinsResult
     kind: Literal["pinsChanged"] = "pinsChanged"
@@ -240,7 +240,7 @@ class CompactionStart:
 
 @define
 class CompactionComplete:
-    """The history was compacted; ``messages`` is the conversation as it is to be shown now."""
+    """The history was compacted; ``messages`` is the conversation to show from now on."""
 
     result: CompactionResult
     messages: list[ChatMessage]
@@ -259,7 +259,7 @@ class CompactionError:
 
 @define
 class CompactionNone:
-    """Nothing was changed, and nothing needs to be said: take the progress away."""
+    """A compaction ended without a change: clients remove its progress."""
 
     reason: str = ""
     kind: Literal["compactionNone"] = "compactionNone"

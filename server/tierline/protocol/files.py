@@ -15,7 +15,7 @@ class FileParams:
     path: str = ""
     uri: str = ""
     confirm: bool = False
-    """The user saw the warning and wants it all the same (ignored or secret files)."""
+    """The user saw the warning and still wants it (ignored or secret files)."""
 
 
 @define

@@ -87,8 +87,8 @@ class KeptEntry:
 
 @define
 class NewSessionFiles:
-    """What a new session would keep, the largest first; tokens and cost are those of its first
-    prompt; the cost in US dollars, 0 where prices are unknown.
+    """What a new session would keep, the largest first. Tokens and cost are those of its first
+    prompt; cost in US dollars, 0 where prices are unknown.
     """
 
     entries: list[KeptEntry]
@@ -122,7 +122,7 @@ class ImportParams:
 
     text: str
     name: str = ""
-    """Of the file, for what is said."""
+    """The file's name, for messages."""
 
 
 @define
@@ -372,8 +372,8 @@ class CommandResult:
     text: str
     document: bool = False
     prompt: str = ""
-    """The prompt that the line stands for: the client sends it as if it had been typed, with what
-    goes along; nothing else is to be shown. Empty for all other commands."""
+    """The prompt that the line stands for: the client sends it as if it had been typed and shows
+    nothing else. Empty for all other commands."""
 
 
 @define

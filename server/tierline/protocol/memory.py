@@ -181,7 +181,7 @@ class CompactionView:
     tokens: int
     """What they took."""
     kept: int = 0
-    """Messages of the same turns that are sent all the same."""
+    """Messages of the same turns that are still sent."""
 
 
 @define

@@ -46,12 +46,12 @@ class MentionInfo:
     why: str = ""
     """A sentence for all but ``ok``."""
     expands: bool = False
-    """In a completion: more has to be typed (``@symbol:``); ask again with what it says."""
+    """In a completion: it is only a prefix (``@symbol:``); ask again with it."""
 
 
 @define
 class MentionCompleteParams:
-    """What stands behind the ``@`` so far; empty for the beginning."""
+    """The text after the ``@`` so far; empty at the beginning."""
 
     query: str
     limit: int = 50
@@ -63,7 +63,7 @@ class MentionCompleteResult:
 
     items: list[MentionInfo]
     incomplete: bool = False
-    """There are more, or some are not known yet: ask again in a moment, or when more was typed."""
+    """There are more, or some are not known yet: ask again in a moment, or after the next key."""
 
 
 @define
@@ -82,14 +82,14 @@ class Problem:
 
 @define
 class EditorContent:
-    """What only the editor has, as it was when it was taken: problems, the text of a terminal, a
+    """What only the editor has, at the time when it was read: problems, the text of a terminal, a
     selection, the open documents.
     """
 
     kind: GivenKind
     mention: str = ""
-    """The mention in the prompt that it stands for (``@terminal``); empty for what goes along
-    without being named."""
+    """The mention in the prompt that it stands for (``@terminal``); empty for what is sent without
+    being named."""
     label: str = ""
     """The terminal's name."""
     text: str = ""
@@ -116,13 +116,13 @@ class MentionResolveParams:
 
 @define
 class MentionResolveResult:
-    """What the prompt names, in its order. What is no mention (``@property``) is not among it."""
+    """The prompt's mentions in its order, without what only looks like one (``@property``)."""
 
     mentions: list[MentionInfo]
     given: list[MentionInfo] = field(factory=list)
-    """What goes along without being named, in the order in which it was given."""
+    """What is sent without being named, in the order in which it was given."""
     tokens: int = 0
-    """Of all that would be sent, where it is known."""
+    """Of everything that would be sent, where it is known."""
 
 
 @define
@@ -131,6 +131,6 @@ class EditorProvideParams:
 
     kind: GivenKind
     argument: str = ""
-    """Behind the colon: a terminal's name, ``selection`` for what is selected in the terminal."""
+    """After the colon: a terminal's name, or ``selection`` for what is selected in the terminal."""
     uri: str = ""
     """Problems: of this document only."""

@@ -82,7 +82,7 @@ class EditReviewParams:
 
 @define
 class EditReviewResult:
-    """What became of them, and of which nothing could be made."""
+    """The edits after the review, and those that could not be changed."""
 
     edits: list[EditInfo]
     problems: list[str]

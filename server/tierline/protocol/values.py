@@ -150,7 +150,7 @@ class ConsentInfo:
     detail: str = ""
     """Where, and with which limits."""
     can_remember: bool = False
-    """True if ``always`` may be answered: the very same is then never asked again here."""
+    """True if ``always`` may be answered: exactly this is then never asked again here."""
 
 
 @define
@@ -163,8 +163,8 @@ class EditHunk:
     before: str
     after: str
     choice: Literal["", "take", "leave"] = ""
-    """What was decided about it by itself; nothing is applied before all parts are decided. Of an
-    edit that was applied first: ``take`` if it was kept, ``leave`` if it was undone."""
+    """The decision about this part; nothing is applied before all parts are decided. Of an edit
+    that was applied at once: ``take`` if it was kept, ``leave`` if it was undone."""
 
 
 @define
@@ -194,7 +194,7 @@ class EditInfo:
 
 @define
 class Attachment:
-    """Something that went along with a prompt: what the user was looking at, what was named."""
+    """Something that was sent with a prompt: what the user was looking at, what was named."""
 
     kind: Literal[
         "file",
@@ -228,7 +228,7 @@ SentKind = Literal["instructions", "memo", "file", "page", "card", "recalled"]
 
 @define
 class SentGroup:
-    """How much of one kind went along with a prompt; ``tierline/plan/sent`` lists it."""
+    """How much of one kind was sent with a prompt; ``tierline/plan/sent`` lists it."""
 
     kind: SentKind
     count: int
@@ -253,13 +253,13 @@ class ChatMessage:
     """Data URIs."""
     files: list[str] = field(factory=list)
     attached: list[Attachment] = field(factory=list)
-    """At a prompt: what went along from the editor."""
+    """At a prompt: what was sent with it from the editor."""
     note: str = ""
     """A line under the message: why it was interrupted or got no reply."""
     context_line: str = ""
     """Under a prompt: what context went with it, e.g. ``2 files · 2.1k tokens · CTX light``."""
     sent: list[SentGroup] = field(factory=list)
-    """At a prompt: what else went along with its first request, without what is ``attached``."""
+    """At a prompt: what else was sent with its first request, without what is ``attached``."""
     state: str = ""
     """The STATE block that a reply ended with, without its heading; not part of ``text``."""
     thinking: str = ""
@@ -293,7 +293,7 @@ class QueuedPrompt:
     message_id: str
     text: str
     images: int = 0
-    """How many pictures go along."""
+    """How many pictures are sent with it."""
     steer: bool = False
     """It is to reach the running turn at its next step."""
 
