@@ -358,3 +358,45 @@ async def test_calls_of_earlier_turns_are_told_as_text_to_a_model_without_tools(
         assert end.message and end.message.text == "Yes."
         last = json.dumps(model.bodies[-1])
     assert '"tool' not in last and "def alpha" in last and "called read_file" in last
+
+
+async def test_ids_of_calls_are_written_as_the_server_wants_them(start: Start) -> None:
+    """As Mistral's do: after another provider's calls, and where a gateway makes long ids."""
+    script = [
+        calls("openai", Use("read_file", {"path": "src/a.py"}), Use("list_files")),
+        error(
+            "Tool call id was call_x but must be a-z, A-Z, 0-9, with a length of 9.", code="3280"
+        ),
+        says("openai", "Read."),
+        says("openai", "Yes."),
+    ]
+    with wire_server("openai", script) as model:
+        editor = await start(model)
+        await editor.chat("Read it.")
+        await editor.chat("Is it?")
+        assert len(model.bodies) == 4, "learnt: refused once"
+        for body in model.bodies[2:]:
+            asked = [c["id"] for m in body["messages"] for c in m.get("tool_calls", ())]
+            told = [m["tool_call_id"] for m in body["messages"] if m["role"] == "tool"]
+            assert asked == told and len(set(asked)) == 2
+            assert all(len(one) == 9 and one.isalnum() for one in asked)
+            assert body["tools"], "the model keeps its tools"
+        assert asked == [
+            c["id"] for m in model.bodies[2]["messages"] for c in m.get("tool_calls", ())
+        ], "the prefix stays"
+        assert adapted(editor) == ["gpt-5 wants 9 letters and digits as a call's id here."]
+
+
+async def test_as_many_tools_are_offered_as_the_server_takes(start: Start) -> None:
+    script = [
+        error("Invalid 'tools': array too long. Expected an array with maximum length 8."),
+        says("openai", "Yes."),
+        says("openai", "Yes."),
+    ]
+    with wire_server("openai", script) as model:
+        editor = await start(model)
+        await editor.chat("Is it?")
+        await editor.chat("Is it so?")
+        assert len(model.bodies[0]["tools"]) > 8
+        assert [len(body["tools"]) for body in model.bodies[1:]] == [8, 8]
+        assert "at most 8 tools here: the rest are left out" in adapted(editor)[0]

@@ -14,6 +14,8 @@ from attrs import evolve
 
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
+from tierline.context.text import sha256
+from tierline.providers.canonical import sort_tools
 from tierline.providers.profile import Profile
 
 PICTURE_LEFT_OUT = "[a picture was here; this model takes none]"
@@ -24,6 +26,8 @@ def adapted(prompt: Prompt, profile: Profile) -> Prompt:
     messages: Sequence[PromptMessage] = prompt.messages
     if not profile.pictures:
         messages = [_each(message, _without_pictures) for message in messages]
+    if profile.call_ids:
+        messages = [_each(message, lambda i: _with_id(i, profile.call_ids)) for message in messages]
     if not profile.tools:
         names: dict[str, str] = {}
         messages = [_each(message, lambda item: _told(item, names)) for message in messages]
@@ -32,6 +36,7 @@ def adapted(prompt: Prompt, profile: Profile) -> Prompt:
         messages, system = _before(system, messages), ()
     if profile.alternate:
         messages = _joined(messages)
+    tools = sort_tools(prompt.tools)[: profile.most_tools] if profile.most_tools else prompt.tools
     most = prompt.max_output_tokens
     if profile.max_output_tokens:
         most = min(most, profile.max_output_tokens)
@@ -39,7 +44,7 @@ def adapted(prompt: Prompt, profile: Profile) -> Prompt:
         prompt,
         system=system,
         messages=tuple(messages),
-        tools=prompt.tools if profile.tools else (),
+        tools=tuple(tools) if profile.tools else (),
         max_output_tokens=most,
     )
 
@@ -89,6 +94,22 @@ def _without_pictures(item: PromptBlock) -> PromptBlock:
         )
         return evolve(item, block=evolve(block, content=content))
     return item
+
+
+def _with_id(item: PromptBlock, length: int) -> PromptBlock:
+    """Calls and results with ids of this length, always the same for the same id."""
+    block = item.block
+    if isinstance(block, ToolUse):
+        return evolve(item, block=evolve(block, id=_id(block.id, length)))
+    if isinstance(block, ToolResult):
+        return evolve(item, block=evolve(block, tool_use_id=_id(block.tool_use_id, length)))
+    return item
+
+
+def _id(name: str, length: int) -> str:
+    if len(name) == length and name.isascii() and name.isalnum():
+        return name
+    return sha256(name)[:length]
 
 
 def _told(item: PromptBlock, names: dict[str, str]) -> PromptBlock | None:

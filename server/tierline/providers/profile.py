@@ -35,6 +35,10 @@ class Profile:
     alternate: bool = False
     """The roles must alternate: consecutive messages of one role are joined."""
     tools: bool = True
+    most_tools: int = 0
+    """The number of tools that may be offered; 0 if unknown."""
+    call_ids: int = 0
+    """The ids of calls have this many letters and digits; 0: any id is accepted."""
     pictures: bool = True
     stream: bool = True
     limit_field: str = ""
@@ -88,6 +92,8 @@ _WRITTEN = (
     "system",
     "alternate",
     "tools",
+    "most_tools",
+    "call_ids",
     "pictures",
     "stream",
     "limit_field",
@@ -150,6 +156,10 @@ def corrected(profile: Profile, refusal: ServerRefusal) -> dict[str, Any]:
     match refusal.kind:
         case "tools":
             changed: dict[str, Any] = {"tools": False}
+        case "many":
+            changed = {"most_tools": refusal.most}
+        case "ids":
+            changed = {"call_ids": refusal.most}
         case "pictures":
             changed = {"pictures": False}
         case "marks":
@@ -184,6 +194,8 @@ def sentence(model: str, changed: Mapping[str, Any], refusal: ServerRefusal) -> 
     kind = "turn" if refusal.kind == "roles" and "tools" in changed else refusal.kind
     said = {
         "tools": "takes no tools here: it answers from the context alone",
+        "many": f"is offered at most {refusal.most} tools here: the rest are left out",
+        "ids": f"wants {refusal.most} letters and digits as a call's id here",
         "pictures": "takes no pictures here: they are left out",
         "marks": "takes no cache marks here: they are left out",
         "stream": "does not stream here: replies come at once",

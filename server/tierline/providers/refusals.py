@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from attrs import frozen
 
 Kind: TypeAlias = Literal[
-    "field", "limit", "tools", "pictures", "marks", "system", "roles", "stream"
+    "field", "limit", "tools", "many", "ids", "pictures", "marks", "system", "roles", "stream"
 ]
 LIMITS = ("max_tokens", "max_completion_tokens")
 
@@ -39,7 +39,9 @@ class ServerRefusal:
     instead: str = ""
     """The field that the server wants instead, if it names one."""
     most: int = 0
-    """For ``limit``: the highest value that is accepted."""
+    """For ``limit``: the highest value that is accepted; for ``many``: the number of tools; for
+    ``ids``: the length of a call's id.
+    """
 
 
 _STATUSES = frozenset({400, 404, 405, 406, 409, 415, 422, 500, 501, 502})
@@ -72,6 +74,10 @@ _ABOUT_ONE_CALL = re.compile(
     re.IGNORECASE,
 )
 """Errors about a result without its call, or the reverse: the model accepts tools."""
+_MANY = re.compile(
+    r"too (?:long|many)|more than|at most|maximum|exceed|limit|up to|no more", re.IGNORECASE
+)
+_CALL_ID = re.compile(r"call.?id\b.{0,80}\blength of (\d{1,2})\b", re.IGNORECASE)
 _PICTURES = re.compile(
     r"image[\s_-]?(?:input|url)|\bimages?\b|\bvision\b|multi-?modal|mmproj|\bpictures?\b", re.I
 )
@@ -97,8 +103,9 @@ _SYSTEM = re.compile(
 _ONLY_ROLES = re.compile(r"only user.{0,30} roles", re.IGNORECASE)
 _ALTERNATE = re.compile(r"must alternate|alternating", re.IGNORECASE)
 _ROLES = re.compile(
-    r"consecutive (?:messages|roles|user)|expected .{0,30}role|start with a user"
-    r"|must be (?:a |from )?(?:the )?user role",
+    r"consecutive (?:messages|roles|user|assistant)|expected .{0,30}role|start with a user"
+    r"|must be (?:a |from )?(?:the )?user role|(?:first|last) message must (?:use|have|be)\b"
+    r".{0,20}\buser\b",
     re.IGNORECASE,
 )
 _STREAM = re.compile(
@@ -126,10 +133,16 @@ _LEAST = 16
 """Tokens; no service limits replies to less, so smaller numbers are the lower end of a range."""
 
 
+_FEWEST = 8
+"""Tools; smaller numbers in an error about them are about something else."""
+
+
 def refusal(said: ErrorReply, sent: Mapping[str, Any]) -> ServerRefusal | None:  # noqa: PLR0911 (one per kind)
     """The part of the body ``sent`` that was refused; None if the error is about something else."""
     if said.status not in _STATUSES:
         return None
+    if (found := _of_calls(said, sent)) is not None:
+        return found
     text = f"{said.text} {said.code}"
     if (most := _limit(said, text, sent)) is not None:
         return ServerRefusal("limit", most=most)
@@ -236,7 +249,7 @@ def _paths(text: str) -> Iterator[str]:
         yield match[1]
     for match in re.finditer(
         r"(?:^|[\s;])([a-z_]+(?:[.\[]\w+\]?)*)(?::|\s(?:is|are)\s(?:deprecated|unsupported|unknown|not\s"
-        r"(?:an?\s)?(?:supported|allowed|permitted|accepted|available)))\s",
+        r"(?:an?\s)?(?:supported|allowed|permitted|accepted|available))|\s(?:may|can)\sonly\sbe)\s",
         f"{text} ",
     ):
         yield match[1]
@@ -259,6 +272,19 @@ def _within(value: object) -> set[str]:
 
 
 # --- limits --------------------------------------------------------------------------------------
+
+
+def _of_calls(said: ErrorReply, sent: Mapping[str, Any]) -> ServerRefusal | None:
+    """The refusal of too many tools, or of a call's id."""
+    if wanted := _CALL_ID.search(said.text):
+        return ServerRefusal("ids", most=int(wanted[1]))
+    tools = sent.get("tools")
+    about = _TOOLS.search(said.text) and _MANY.search(said.text) and "token" not in said.text
+    if not isinstance(tools, list) or not about:
+        return None
+    numbers = (int(match[0].replace(",", "")) for match in _NUMBER.finditer(said.text))
+    most = max((number for number in numbers if _FEWEST <= number < len(tools)), default=0)
+    return ServerRefusal("many", most=most) if most else None
 
 
 def _limit(said: ErrorReply, text: str, sent: Mapping[str, Any]) -> int | None:

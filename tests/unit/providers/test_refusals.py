@@ -31,7 +31,8 @@ SENT: dict[str, Any] = {
                 "parameters": SCHEMA,
             },
         }
-    ],
+    ]
+    * 40,
     "tool_choice": "auto",
     "parallel_tool_calls": True,
     "prompt_cache_key": "k",
@@ -64,6 +65,22 @@ REFUSED: list[tuple[int, Any, str, str | int]] = [
     (400, error("The model `x` cannot be used with functions"), "tools", ""),
     (400, {"message": "tools is not supported in this model. Available parameters: ...",
      "object": "error"}, "tools", ""),
+    (400, {"object": "error", "message": "Tool call id was call_1 but must be a-z, A-Z, 0-9, with "
+     "a length of 9.", "type": "invalid_function_call", "param": None, "code": "3280"}, "ids", 9),
+    (500, {"detail": "Tool call id was toolu_01 but must be a-z, A-Z, 0-9, with a length of 9."},
+     "ids", 9),
+    (400, error("Invalid 'tools': array too long. Expected an array with maximum length 32, but "
+     "got an array with length 40 instead.", param="tools", code="array_above_max_length"), "many",
+     32),
+    (400, error("You may not include more than 32 tools in your request."), "many", 32),
+    (400, error("'tools' : maximum number of items is 32"), "many", 32),
+    (400, error("tools: List should have at most 32 items after validation, not 40"), "many", 32),
+    (400, error("The number of function declarations (40) exceeds the limit of 32"), "many", 32),
+    (400, error("temperature may only be set to 1 when thinking is enabled."), "field",
+     "temperature"),
+    (400, error("Invalid consecutive assistant message at message index 3"), "roles", ""),
+    (400, error("messages: first message must use the \"user\" role"), "roles", ""),
+    (400, error("Last message must have role `user`."), "roles", ""),
     (400, error("Unsupported parameter: 'max_tokens' is not supported with this model. Use "
      "'max_completion_tokens' instead.", param=None, code="unsupported_parameter"), "field",
      "max_tokens"),

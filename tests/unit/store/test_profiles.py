@@ -80,3 +80,9 @@ def test_a_smaller_window_that_the_server_tells_counts(file: Path) -> None:
     assert store.of(URL, "m").window == 4096
     store.told(URL, "m", {"window": 131_072})
     assert store.of(URL, "m").window == 8192
+
+
+def test_what_a_service_documents_need_not_be_learnt(file: Path) -> None:
+    known = ServerProfiles(file)
+    assert known.of("https://api.mistral.ai/v1", "devstral-medium").call_ids == 9
+    assert known.of(URL, "devstral-medium").call_ids == 0
