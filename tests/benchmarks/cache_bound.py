@@ -7,8 +7,8 @@ that it wrote. Each unit is then sent as cheaply as a clairvoyant could, on its 
 that needs it, it is read if it was kept alive, or sent plain, or written. Two things are added that
 no order can spare:
 
-* Lines that the model wrote itself cost nothing while the message in which it wrote them is still
-  sent; after that they are lines like any other.
+* Lines that the model wrote itself, or has read with a tool, cost nothing while the message that
+  has them is still sent; after that they are lines like any other.
 * If somebody else changes a file while the cache is warm, either the request says so (the file's
   name, and one token for each place) or the whole file is sent anew instead of being read. The
   cheaper one is charged, once.
@@ -22,11 +22,15 @@ from __future__ import annotations
 
 import difflib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import TypeAlias
 
 from benchmarks.cache_simulator import INPUT, READ, SECONDS, WRITE, Lifetimes
+
+Lines: TypeAlias = Collection[str]
+Held: TypeAlias = Mapping[str, Mapping[str, Lines]]
 
 
 @dataclass
@@ -39,6 +43,8 @@ class Unit:
     last: int
     said_in: str = ""
     """The message that holds it anyway; empty once that is no longer sent, or if there is none."""
+    read_in: bool = False
+    """That message has it word for word, and may be cut."""
 
 
 @dataclass
@@ -58,6 +64,7 @@ class Bound:
         talk: Mapping[str, float],
         files: Mapping[str, str],
         own: Mapping[str, str],
+        held: Held | None = None,
     ) -> None:
         """One request at ``now`` (seconds).
 
@@ -67,6 +74,7 @@ class Bound:
             files: every file's text.
             own: for each file whose latest change is the model's own edit as proposed, the id of
                 the message that holds the proposal.
+            held: by file, then by id of a message: the lines of the file in it, without line ends.
         """
         place = len(self.times)
         self.times.append(now)
@@ -75,9 +83,14 @@ class Bound:
             unit = self._talk.get(key)
             if unit is None or unit.last != place - 1:
                 unit = self._talk[key] = self._unit(tokens, place)
+            elif tokens < unit.weight:  # a result was cut: what was cut off ends here
+                self.units.append(Unit(unit.weight - tokens, unit.first, unit.last))
+                unit.weight = tokens
             unit.last = place
+        shown = held or {}
         for path, text in files.items():
-            self._file(path, text, place, own.get(path, ""), talk)
+            there = {key: lines for key, lines in shown.get(path, {}).items() if key in talk}
+            self._file(path, text, place, own.get(path, ""), talk, there)
         for path in [path for path in self._files if path not in files]:
             del self._files[path]
             self.changes[place] += _size(path)
@@ -106,19 +119,37 @@ class Bound:
         self.units.append(unit)
         return unit
 
-    def _file(self, path: str, text: str, place: int, edit: str, talk: Mapping[str, float]) -> None:
+    def _line(self, line: str, place: int, edit: str, there: Mapping[str, Lines]) -> Unit:
+        if edit:
+            return self._unit(_size(line), place, edit)
+        said_in = next((key for key, lines in there.items() if line.rstrip("\r\n") in lines), "")
+        unit = self._unit(_size(line), place, said_in)
+        unit.read_in = bool(said_in)
+        return unit
+
+    def _file(
+        self,
+        path: str,
+        text: str,
+        place: int,
+        edit: str,
+        talk: Mapping[str, float],
+        there: Mapping[str, Lines],
+    ) -> None:
         lines = text.splitlines(keepends=True)
         if path not in self._files:
-            units = [self._unit(_size(line), place) for line in lines]
+            units = [self._line(line, place, "", there) for line in lines]
             name = self._unit(_size(path), place)
         else:
             old_lines, old_units, name = self._files[path]
             units = old_units
             if lines != old_lines:
-                units = self._changed(path, old_lines, old_units, lines, place, edit)
-        for unit in (name, *units):
+                units = self._changed(path, old_lines, old_units, lines, place, edit, there)
+        name.last = place
+        for unit, line in zip(units, lines, strict=True):
             unit.last = place
-            if unit.said_in and unit.said_in not in talk:
+            gone = unit.read_in and line.rstrip("\r\n") not in there.get(unit.said_in, ())
+            if unit.said_in and (gone or unit.said_in not in talk):
                 unit.said_in, unit.first = "", place
         self._files[path] = (lines, units, name)
 
@@ -130,6 +161,7 @@ class Bound:
         new: list[str],
         place: int,
         edit: str,
+        there: Mapping[str, Lines],
     ) -> list[Unit]:
         units: list[Unit] = []
         places = 0
@@ -141,7 +173,7 @@ class Bound:
                 kept += sum(_size(line) for line in old[a0:a1])
             else:
                 places += 1
-                units += [self._unit(_size(line), place, edit) for line in new[b0:b1]]
+                units += [self._line(line, place, edit, there) for line in new[b0:b1]]
         if not edit:
             self.changes[place] += min(_size(path) + places, kept * (INPUT - READ))
         return units

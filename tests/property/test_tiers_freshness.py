@@ -127,6 +127,14 @@ class Freshness(RuleBasedStateMachine):
         self.past.append((path, text))
         self.world.model_edit(path, old, new, named=named)
 
+    @precondition(lambda self: self.world.turns)
+    @rule(path=st.sampled_from(PATHS), text=TEXT.filter(bool) | st.just(LONG), shown=st.booleans())
+    def model_create(self, path: str, text: str, shown: bool) -> None:
+        """The model creates a file, which is in the context from then on, or not."""
+        if path not in self.world.files and path not in self.notes:
+            self.past.append((path, text))
+            self.world.model_create(path, text, shown)
+
     @precondition(lambda self: self.world.edits)
     @rule(data=st.data())
     def undone(self, data: st.DataObject) -> None:

@@ -20,9 +20,15 @@ _GONE = "is no longer part of the context."
 _CONFIRMED = re.compile(
     r"was (\w{8}) and is (\w{8}) since your edit (\S+) was applied as proposed\."
 )
+_MADE = re.compile(r"is (\w{8}) as you made it\.")
 _RULE = "An edit of yours whose result names two versions has made the second of the first"
 _TOLD = re.compile(
     r"Applied as proposed \((\w{8}) to (\w{8})\): (.*?)\."
+    r"(?: It is not saved yet, so commands still see the file as it was\.)?",
+    re.DOTALL,
+)
+_CREATED = re.compile(
+    r"Created as proposed \((\w{8})\): (.*?)\."
     r"(?: It is not saved yet, so commands still see the file as it was\.)?",
     re.DOTALL,
 )
@@ -43,6 +49,8 @@ class Reader:
     was rendered.
     """
     calls: dict[str, dict[str, Any]] = field(default_factory=dict)
+    made: dict[str, str] = field(default_factory=dict)
+    """What the model made of files that it created, in the context or not."""
     past: dict[tuple[str, str], str] = field(default_factory=dict)
     """Texts that a file has had, by path and version: an update may be against one of them."""
     paragraphs: dict[str, str] = field(default_factory=dict)
@@ -97,6 +105,11 @@ class Reader:
         if done := _CONFIRMED.fullmatch(what):
             self._edited(name, done[3], done[1], done[2])
             return line.end()
+        if mine := _MADE.fullmatch(what):
+            if name in self.files or name not in self.made:
+                raise UnreadableError(f"{name} is not the model's own")
+            self._now(name, self.made[name], mine[1])
+            return line.end()
         if again := _AGAIN.fullmatch(what):
             self._now(name, self._old(name, again[1]), again[1])
             return line.end()
@@ -114,18 +127,20 @@ class Reader:
 
     def result(self, call: str, text: str) -> None:
         """The result of a call: it may say that an edit was applied."""
+        created = _CREATED.fullmatch(text) if call in self.calls else None
+        content = self.calls[call].get("content", "") if created else ""
+        if created and version(content) == created[1]:
+            self.made[created[2]] = content
         told = _TOLD.fullmatch(text) if self.ruled and call in self.calls else None
         name = told[3] if told else ""
+        if told and version(self.made.get(name, "")) == told[1]:
+            self.made[name] = _replaced(name, call, self.calls[call], self.made[name])
         if told and name in self.files and version(self.files[name]) == told[1]:
             self._edited(name, call, told[1], told[2])
 
     def _edited(self, name: str, call: str, before: str, after: str) -> None:
         old = self._old(name, before)
-        for search, new in _replacements(self.calls[call]):
-            if search not in old:
-                raise UnreadableError(f"{name}: the edit {call} does not fit")
-            old = old.replace(search, new, 1)
-        self._now(name, old, after)
+        self._now(name, _replaced(name, call, self.calls[call], old), after)
 
     def _old(self, name: str, named: str) -> str:
         old = self.files.get(name)
@@ -139,6 +154,15 @@ class Reader:
         if version(text) != named:
             raise UnreadableError(f"{name}: the result is not {named}")
         self.files[name] = self.past[name, named] = text
+
+
+def _replaced(name: str, call: str, arguments: dict[str, Any], text: str) -> str:
+    """The text after a proposal."""
+    for search, new in _replacements(arguments):
+        if search not in text:
+            raise UnreadableError(f"{name}: the edit {call} does not fit")
+        text = text.replace(search, new, 1)
+    return text
 
 
 def _replacements(call: dict[str, Any]) -> list[tuple[str, str]]:

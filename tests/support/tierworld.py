@@ -205,6 +205,15 @@ class World:
             )
         )
 
+    def model_create(self, path: str, text: str, shown: bool = True) -> None:
+        """The model creates a file, which comes into the context with the next request, or not."""
+        call = f"toolu_{self._id()}"
+        use = ToolUse(call, "propose_edit", {"path": path, "content": text})
+        result = ToolResult(call, (Text(told(path, ("", updates.version(text)))),))
+        self._append(say("assistant", use), say("user", result))
+        if shown:
+            self.files[path] = text
+
     def restart(self) -> None:
         self.sent = CacheState.from_json(json.loads(json.dumps(self.sent.to_json())))
 

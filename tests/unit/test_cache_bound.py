@@ -49,7 +49,11 @@ def bound(*requests: dict[str, Any], gap: float = 10.0) -> float:
     made = Bound()
     for place, request in enumerate(requests):
         made.request(
-            place * gap, request.get("talk", {}), request.get("files", {}), request.get("own", {})
+            place * gap,
+            request.get("talk", {}),
+            request.get("files", {}),
+            request.get("own", {}),
+            request.get("held"),
         )
     return made.cost(("5m",))
 
@@ -69,6 +73,19 @@ def test_an_edit_by_others_costs_its_new_lines_and_saying_so() -> None:
     stays = bound({"files": files}, {"files": files})
     changed = bound({"files": files}, {"files": {"abcd": LINE * 5 + "y" * 39 + "\n" + LINE * 5}})
     assert changed == pytest.approx(stays + 10 + 1 + 1), "ten tokens, the name, one place"
+
+
+def test_what_is_cut_of_a_result_is_sent_no_more() -> None:
+    cut = bound(*({"talk": {"a": n}} for n in (100, 40, 40)))
+    assert cut == pytest.approx(60 + 40 * (1.25 + 0.2)), "60 tokens once, the rest three times"
+
+
+def test_a_file_that_a_message_holds_costs_its_name_until_the_message_is_cut() -> None:
+    held = {"abcd": {"a": {LINE.strip()}}}
+    shown = {"talk": {"a": 10}, "files": {"abcd": LINE}, "held": held}
+    without = bound(*[{"talk": {"a": 10}, "files": {"abcd": ""}}] * 2)
+    assert bound(shown, shown) == pytest.approx(without)
+    assert bound(shown, {**shown, "held": {}}) == pytest.approx(without + 10), "a line again"
 
 
 def test_saying_so_is_never_dearer_than_the_file_itself() -> None:

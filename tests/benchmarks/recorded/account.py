@@ -45,7 +45,7 @@ def account(played: Played) -> dict[str, Any]:
             if path in sent.files and not same(text, sent.files[path])
         ]
         own = {path: f"use:{use}" for path, use in sent.own.items() if f"use:{use}" in found.talk}
-        bound.request(sent.at, found.talk, sent.files, own)
+        bound.request(sent.at, found.talk, sent.files, own, found.held)
         others.request(sent.body, found.newest, sent.files, sent.own, sent.at, found.front)
         old, gone = outdated(found)
         shares.append((old + gone) / max(found.total, 1.0))

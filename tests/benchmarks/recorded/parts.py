@@ -96,6 +96,8 @@ class Parts:
     total: float
     newest: list[dict[str, Any]]
     """The blocks of the last message without files and what is said of them."""
+    held: dict[str, dict[str, set[str]]]
+    """By file, then by part of ``talk``: the lines that a call wrote of it, or its result read."""
     front: list[dict[str, Any]]
     """What the user's side says before the last message, without files: at the first request the
     map and the tree of the repository."""
@@ -108,16 +110,22 @@ def parts(body: Mapping[str, Any], known: frozenset[str]) -> Parts:
     total = 0.0
     newest: list[dict[str, Any]] = []
     front: list[dict[str, Any]] = []
+    held: dict[str, dict[str, set[str]]] = {}
     for role, block, number in _blocks(body):
         rests = [block]
         size = weigh(block)
         total += size
         if block.get("type") == "tool_use":
-            reader.calls[block["id"]] = block["input"]
+            reader.calls[block["id"]] = given = block["input"]
             talk[f"use:{block['id']}"] = size
+            wrote = [given.get("content", ""), *(e["replace"] for e in given.get("edits", ()))]
+            _hold(held, given, f"use:{block['id']}", wrote)
         elif block.get("type") == "tool_result":
             talk[f"result:{block['tool_use_id']}"] = size
-            reader.result(block["tool_use_id"], said(block.get("content", "")))
+            text = said(block.get("content", ""))
+            reader.result(block["tool_use_id"], text)
+            call = reader.calls.get(block["tool_use_id"], {})
+            _hold(held, call, f"result:{block['tool_use_id']}", [text])
         elif block.get("type") == "text" and role in ("system", "user"):
             before, others = len(reader.rests), len(reader.others)
             reader.text(block["text"])
@@ -132,7 +140,16 @@ def parts(body: Mapping[str, Any], known: frozenset[str]) -> Parts:
             newest += rests
         elif number >= 0 and role == "user":
             front += rests
-    return Parts(reader.files, reader.versions, talk, reader.faults, total, newest, front)
+    return Parts(reader.files, reader.versions, talk, reader.faults, total, newest, held, front)
+
+
+def _hold(
+    held: dict[str, dict[str, set[str]]], call: Mapping[str, Any], key: str, texts: list[str]
+) -> None:
+    """Take down the lines that a part of the conversation has of the file that a call names."""
+    if path := str(call.get("path", "")):
+        lines = {line for text in texts for line in text.splitlines()}
+        held.setdefault(path, {})[key] = lines
 
 
 def _add(talk: dict[str, float], text: str, size: float) -> None:

@@ -9,6 +9,7 @@ from attrs import evolve
 
 from support.bodyreader import read
 from support.tierworld import POLICIES, World
+from tierline.context.blocks import ToolUse
 from tierline.context.tiers.base import Arrangement, Kind, Pricing
 from tierline.context.tiers.own import told
 
@@ -159,3 +160,114 @@ def test_such_words_in_a_file_that_was_read_are_no_result() -> None:
     made.look(told("a.py", ("00000000", "11111111")))
     made.files["a.py"] += "more = 1\n"
     assert sent(made) == [("file:a.py", Kind.DELTA)]
+
+
+# --- files that the model created -----------------------------------------------------------------
+
+NEW = "".join(f"new_{i} = {i}\n" for i in range(60))
+
+
+def created(made: World, text: str = NEW, shown: bool = True) -> None:
+    made.model_create("new.py", text, shown)
+
+
+def test_a_file_that_the_model_created_is_not_sent_again() -> None:
+    made = begun()
+    created(made)
+    made.ask("And now?")
+    assert sent(made) == [("file:new.py", Kind.CONFIRMED)]
+    assert NEW not in _said(made)
+    made.files["new.py"] += "more = 1\n"
+    made.ask("And now?")
+    assert sent(made)[-1] == ("file:new.py", Kind.DELTA), "the user's change, against the model's"
+    made.model_edit("new.py", "new_3 = 3\n", "new_3 = 4\n", named=True)
+    made.ask("And now?")
+    assert len(sent(made)) == 2, "an edit of it is told by its result"
+
+
+def test_a_created_file_that_the_model_edited_before_it_came_is_its_own() -> None:
+    made = begun()
+    created(made)
+    made.model_edit("new.py", "new_3 = 3\n", "new_3 = 4\n", named=True)
+    made.ask("And now?")
+    assert sent(made) == [("file:new.py", Kind.CONFIRMED)]
+
+
+def test_a_created_file_that_comes_later_is_confirmed_then() -> None:
+    made = begun()
+    created(made, shown=False)
+    made.ask("And now?")
+    assert sent(made) == [], "nothing is said of a file that is not in the context"
+    made.restart()
+    made.files["new.py"] = NEW
+    made.ask("Look at it.")
+    assert sent(made) == [("file:new.py", Kind.CONFIRMED)]
+
+
+def test_a_created_file_that_somebody_changed_is_sent() -> None:
+    made = begun()
+    created(made)
+    made.files["new.py"] += "more = 1\n"
+    made.ask("And now?")
+    assert sent(made) == [("file:new.py", Kind.FULL)]
+
+
+def test_a_created_file_that_goes_and_comes_back_is_followed() -> None:
+    made = begun()
+    created(made)
+    sent(made)
+    del made.files["new.py"]
+    made.ask("Undone.")
+    assert sent(made)[-1] == ("file:new.py", Kind.GONE)
+    created(made, "short = 1\n")
+    made.ask("And now?")
+    assert sent(made)[-1] == ("file:new.py", Kind.CONFIRMED), "the second one, not the first"
+    made.files["other.py"] = made.files.pop("new.py")
+    made.ask("Renamed.")
+    assert sorted(sent(made)[-2:]) == [("file:new.py", Kind.GONE), ("file:other.py", Kind.FULL)]
+
+
+def test_a_created_file_is_sent_where_its_call_is_not() -> None:
+    made = begun()
+    created(made)
+    sent(made)
+    made.turns[-1].atoms.clear()
+    made.turns[-1].names.clear()
+    made.summary = "A file was created."
+    made.ask("After a compaction?")
+    assert ("file:new.py", Kind.CONFIRMED) not in sent(made)
+    assert NEW.splitlines()[-1] in _said(made)
+
+
+def test_a_created_file_is_sent_where_its_call_has_another_text() -> None:
+    """Something was masked, or cut: what is not there whole is no text."""
+    made = begun()
+    made.model_create("new.py", NEW)
+    (asked, result) = made.turns[-1].atoms[-1]
+    block = asked.blocks[0].block
+    assert isinstance(block, ToolUse)
+    cut = evolve(block, input={"path": "new.py", "content": NEW[:200] + "…"})
+    said = evolve(asked, blocks=(evolve(asked.blocks[0], block=cut),))
+    made.turns[-1].atoms[-1] = (said, result)
+    made.ask("And now?")
+    assert sent(made) == [("file:new.py", Kind.FULL)]
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_rewrite_puts_a_created_file_into_the_base_as_it_is(named: bool) -> None:
+    made = begun()
+    created(made)
+    sent(made)
+    made.model_edit("new.py", "new_3 = 3\n", "new_3 = 4\n", named=named)
+    sent(made)
+    forced = evolve(made.moment(), forced=True)
+    arranged = made.policy.arrange(made.items(), made.sent, forced, Pricing.of(made.facts))
+    assert read(made.body(arranged)).files == made.files
+    assert not [p for p in arranged.pieces if p.kind is not Kind.ITEM]
+
+
+def _said(made: World) -> str:
+    """The texts that the user's side says, without calls."""
+    body = made.body(made.arrange())
+    texts = (b["text"] for m in body["messages"] for b in m["content"] if b["type"] == "text")
+    return "".join([*texts, *(b["text"] for b in body["system"])])

@@ -2,7 +2,8 @@
 
 A changed document gets a difference or its full text, whichever is shorter. A change that is
 exactly the model's own edit gets one line, unless the call's result says it already (``own.py``). A
-removed document gets a tombstone, a new one its full text. ``updates.py`` has the texts.
+removed document gets a tombstone, a new one its full text, or one line if the model created it.
+``updates.py`` has the texts.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ class Changes:
         gone = [self._gone(key, *was[key]) for key in known.now if key not in docs]
         changed = [doc for doc in docs.values() if known.now.get(doc.key) != doc.sha256]
         return gone + [
-            self._again(doc)
+            self._made(doc)
+            if doc.key not in known.now and known.wrote(doc)
+            else self._again(doc)
             if doc.key in known.told and first.get(doc.key) == doc.sha256
             else self._changed(
                 doc, known.whole.get(doc.key, ""), was.get(doc.key, ("", ""))[1], talk
@@ -61,6 +64,14 @@ class Changes:
     def _gone(self, key: str, section: Section, path: str) -> Logged:
         text = updates.gone(path or key)
         return Logged(key, "", self.count(text), Kind.GONE, text, section, path, self.number)
+
+    def _made(self, doc: Item) -> Logged:
+        """A file that the model created came into the context: its call has the text."""
+        text = updates.made(updates.of_item(doc))
+        return Logged(
+            doc.key, doc.sha256, self.count(text), Kind.CONFIRMED, text, doc.section, doc.path,
+            self.number,
+        )  # fmt: skip
 
     def _again(self, doc: Item) -> Logged:
         """The model's own edits were undone: the document is again that of the base."""

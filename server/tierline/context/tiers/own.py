@@ -5,6 +5,9 @@ place in the conversation. So base, updates and results in their order give ever
 the file has another version at that place, the result changes nothing: it came before the file was
 in the request, or a rewrite has put the text after it into the base.
 
+A file that the model created stands whole in its call. It is no part of the context by that: if it
+becomes one, an update says which version it has, and has no text if the model made that one.
+
 All of it is read from what is sent, as by the model. What happened to an edit later does not
 matter: undoing it is a change of the file like any other.
 """
@@ -20,25 +23,28 @@ from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.context.fences import render_file
 from tierline.context.items import Item
 from tierline.context.tiers.logstate import Logged
-from tierline.context.tiers.updates import content_of
+from tierline.context.tiers.updates import content_of, version
 
 TOOL = "propose_edit"
 UNSAVED = " It is not saved yet, so commands still see the file as it was."
 _TOLD = re.compile(r"Applied as proposed \(([0-9a-f]{8}) to ([0-9a-f]{8})\): (.*)\.", re.DOTALL)
+_CREATED = re.compile(r"Created as proposed \(([0-9a-f]{8})\): (.*)\.", re.DOTALL)
 _NAMED = "="
 """Prefix of a version's name where its hash is unknown, because its text is not at hand."""
 
 
 def told(path: str, versions: tuple[str, str]) -> str:
     """The text of the result of an edit that was applied as proposed. ``versions`` are the names of
-    the file's versions before and after (``updates.version``).
+    the file's versions before and after (``updates.version``); the first is empty for a new file.
     """
+    if not versions[0]:
+        return f"Created as proposed ({versions[1]}): {path}."
     return f"Applied as proposed ({versions[0]} to {versions[1]}): {path}."
 
 
 @frozen
 class ToldEdit:
-    """An edit, as named in its result."""
+    """An edit, as named in its result. ``before`` is empty if it created the file."""
 
     path: str
     before: str
@@ -55,16 +61,20 @@ def told_in(item: Item) -> tuple[ToldEdit, ...]:
     found: tuple[ToldEdit, ...] | None = item.memo.get("told")
     if found is None:
         blocks = [b.block for m in item.messages for b in m.blocks]
-        calls = {b.id for b in blocks if isinstance(b, ToolUse) and b.name == TOOL}
+        calls = {b.id: b for b in blocks if isinstance(b, ToolUse) and b.name == TOOL}
         results = (b for b in blocks if isinstance(b, ToolResult) and b.tool_use_id in calls)
-        found = item.memo["told"] = tuple(one for b in results for one in _told(b))
+        found = tuple(one for b in results for one in _told(b, calls[b.tool_use_id]))
+        item.memo["told"] = found
     return found
 
 
-def _told(result: ToolResult) -> Iterable[ToldEdit]:
+def _told(result: ToolResult, call: ToolUse) -> Iterable[ToldEdit]:
     said = result.content[0] if result.content else None
-    if isinstance(said, Text) and (m := _TOLD.fullmatch(said.text.removesuffix(UNSAVED))):
+    text = said.text.removesuffix(UNSAVED) if isinstance(said, Text) else ""
+    if m := _TOLD.fullmatch(text):
         yield ToldEdit(m[3], m[1], m[2])
+    elif (m := _CREATED.fullmatch(text)) and version(str(call.input.get("content", ""))) == m[1]:
+        yield ToldEdit(m[2], "", m[1])
 
 
 def among(items: Sequence[Item]) -> list[tuple[int, Item]]:
@@ -111,6 +121,16 @@ class Known:
     told: set[str] = field(factory=set)
     """Keys whose version comes from a result."""
 
+    made: dict[str, str] = field(factory=dict)
+    """By key of a file that the model created: the name of the version that it and the model's
+    edits after that give, in the context or not.
+    """
+
+    def wrote(self, doc: Item) -> bool:
+        """True if the document is what the model itself made of a file that it created."""
+        name = self.made.get(doc.key)
+        return name is not None and name == self.versions.name(doc.path, doc.sha256)
+
     def take(self, key: str, sha: str) -> None:
         """Set the version from here on; an empty hash: the document was removed."""
         self.told.discard(key)
@@ -126,7 +146,9 @@ class Known:
         """Advance to the place after these items."""
         for _, item in items:
             for edit in told_in(item):
-                sha = self.now.get(edit.key)
+                if not edit.before or self.made.get(edit.key) == edit.before:
+                    self.made[edit.key] = edit.after
+                sha = self.now.get(edit.key) if edit.before else None
                 if sha and self.versions.name(edit.path, sha) == edit.before:
                     self.take(edit.key, self.versions.sha(edit.path, edit.after))
                     self.told.add(edit.key)

@@ -34,6 +34,7 @@ _LINE = re.compile(
     rf"| changed from (?P<from>{_VERSION}) to (?P<to>{_VERSION}):"
     rf"| is (?P<again>{_VERSION}) again(?:, as it was first shown)?\."
     r"| (?P<gone>is no longer part of the context)\."
+    rf"| is (?P<made>{_VERSION}) as you made it\."
     rf"| was (?P<old>{_VERSION}) and is (?P<new>{_VERSION}) since your edit (?P<edit>\S+) was"
     r" applied as proposed\.)\n?"
 )
@@ -121,6 +122,11 @@ def gone(name: str) -> str:
     return f"{_START}{_written(name)} is no longer part of the context.\n"
 
 
+def made(now: ItemContent) -> str:
+    """The update that a file which the model created, and edited perhaps, came into the context."""
+    return f"{_START}{_written(now.name)} is {now.version} as you made it.\n"
+
+
 def confirmed(before: ItemContent, now: ItemContent, edit: str) -> str:
     """The update that the model's own edit made the change, exactly as proposed."""
     return (
@@ -140,6 +146,8 @@ def read(block: str) -> Update | None:
         update = Update(name, Kind.GONE)
     elif line["edit"] and not rest:
         update = Update(name, Kind.CONFIRMED, line["old"], line["new"], edit=line["edit"])
+    elif line["made"] and not rest:
+        update = Update(name, Kind.CONFIRMED, after=line["made"])
     elif line["again"] and not rest:
         update = Update(name, Kind.DELTA, line["again"], line["again"])
     elif line["in_full"] and (text := _only_fence(rest)) is not None:

@@ -111,7 +111,8 @@ def output(edit: Edit) -> Output:
     changed = info.state in ("applied", "partly")
     facts = {"edit_results": (record,), "files_modified": (info.path,) if changed else ()}
     failed = info.state == "failed"
-    exact = info.state == "applied" and edit.exact and all(edit.versions)
+    named = edit.versions[1] and (edit.versions[0] or info.create)
+    exact = info.state == "applied" and edit.exact and named
     said = told(info.path, edit.versions) + _saved(edit) if exact else outcome(edit)
     return Output(said, error=failed, note=_note(info), facts=facts)
 
