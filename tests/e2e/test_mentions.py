@@ -193,7 +193,7 @@ def test_a_problem_is_fixed_by_the_bulb_and_edits_are_decided_in_the_file(
     expect(lens.filter(has_text="Accept this part")).to_have_count(2, timeout=60_000)
     picture(vscode, "mentions-inline-edit")
     lens.filter(has_text="Reject this part").first.get_by_role("button", name="Reject this").click()
-    expect(lens.filter(has_text="Left out")).to_have_count(1, timeout=30_000)
+    expect(lens.filter(has_text="Rejected")).to_have_count(1, timeout=30_000)
     taken = lens.filter(has_text="Accept this part").last
     taken.get_by_role("button", name="Accept this part").click()
     expect(replies.last).to_contain_text("One part of it", timeout=60_000)

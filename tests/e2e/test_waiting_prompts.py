@@ -59,7 +59,7 @@ def test_a_limit_is_lifted_then_prompts_wait_and_one_reaches_the_turn(
     box.press("Control+Enter")
     waiting = chat.get_by_test_id("waiting")
     expect(waiting).to_have_count(2)
-    expect(waiting.nth(1)).to_contain_text("at the next step")
+    expect(waiting.nth(1)).to_contain_text("with the next request")
     box.fill("And c.py.")
     box.press("Enter")
     expect(waiting).to_have_count(3)

@@ -1563,7 +1563,7 @@ export interface PlanListResult {
   plans: PlanInfo[];
 }
 
-/** What went along with a turn's prompt. With a key of its entries: that entry's text, too. */
+/** What was sent with a turn's prompt. With a key of its entries: that entry's text, too. */
 export interface PlanSentParams {
   turnId: string;
   key?: string;

@@ -528,7 +528,7 @@ describe('what is done with a reply', () => {
     const asked = mock(vscode.window.showWarningMessage).mock.calls.slice(before);
     expect(asked.map(([text]) => text)).toEqual([
       'The command has hidden characters in it and is not run.',
-      'That is too long to be looked at here; put it into a new file.',
+      'That is too long to be shown here; put it into a new file.',
     ]);
     expect(sendText).toHaveBeenCalledTimes(1);
   });

@@ -572,7 +572,7 @@ describe('the input', () => {
       [...page.root.querySelectorAll('.waiting-text')].map((row) => row.textContent ?? '');
     expect(rows()).toEqual(['one', 'two']);
     expect(page.get('[data-testid=queue]').textContent).toContain('2 prompts wait');
-    expect(page.get('[data-steer=true]').textContent).toContain('at the next step');
+    expect(page.get('[data-steer=true]').textContent).toContain('with the next request');
     const empty = { text: '', to: 0 };
     page.click('[data-testid=waiting-steer]');
     expect(page.last('queue')).toEqual({ type: 'queue', verb: 'steer', turnId: 't-one', ...empty });

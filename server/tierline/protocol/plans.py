@@ -96,7 +96,7 @@ class PlanListResult:
 
 @define
 class PlanSentParams:
-    """What went along with a turn's prompt. With a key of its entries: that entry's text, too."""
+    """What was sent with a turn's prompt. With a key of its entries: that entry's text, too."""
 
     turn_id: str
     key: str = ""

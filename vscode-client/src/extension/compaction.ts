@@ -6,7 +6,7 @@ import type { Session } from './session';
 export async function compactNow(session: Session): Promise<void> {
   const instructions = await vscode.window.showInputBox({
     title: vscode.l10n.t('Compact the conversation'),
-    prompt: vscode.l10n.t('What the summary is to hold, in your own words (may stay empty)'),
+    prompt: vscode.l10n.t('What the summary should keep, in your own words (optional)'),
     ignoreFocusOut: true,
   });
   if (instructions === undefined) return;

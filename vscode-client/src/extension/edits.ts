@@ -81,7 +81,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
     });
     if (done.problems.length > 0) void notify.warning(done.problems.join(' '));
     else if (done.edits.length === 0) {
-      void notify.info(vscode.l10n.t('No applied edit waits to be looked at.'));
+      void notify.info(vscode.l10n.t('No applied edit waits for your review.'));
     }
   }
 
@@ -96,7 +96,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
     if (verb === 'reject') {
       const said = await vscode.window.showInputBox({
         title: vscode.l10n.t('Reject the edit to {0}', edit.path),
-        prompt: vscode.l10n.t('The reason, for the model (may stay empty)'),
+        prompt: vscode.l10n.t('The reason, for the model (optional)'),
       });
       if (said === undefined) return;
       reason = said;

@@ -64,7 +64,7 @@ export class Keys implements vscode.Disposable {
       password: true,
       ignoreFocusOut: true,
       validateInput: (text) =>
-        /\s/.test(text.trim()) ? t('A key has no blanks in it.') : undefined,
+        /\s/.test(text.trim()) ? t('A key contains no spaces.') : undefined,
     });
     const key = value?.trim();
     return key ? await this.keep(owner, key, baseUrl) : false;
@@ -80,7 +80,7 @@ export class Keys implements vscode.Disposable {
       password: true,
       ignoreFocusOut: true,
       validateInput: (text) =>
-        /\s/.test(text.trim()) ? t('A key has no blanks in it.') : undefined,
+        /\s/.test(text.trim()) ? t('A key contains no spaces.') : undefined,
     });
     const key = value?.trim();
     if (!key) return false;
@@ -169,7 +169,7 @@ export class Keys implements vscode.Disposable {
 
   async clear(): Promise<void> {
     const owner = await this.choose(
-      vscode.l10n.t('Which API key is to be removed?'),
+      vscode.l10n.t('Which API key do you want to remove?'),
       await this.owners(),
     );
     if (owner === undefined) return;

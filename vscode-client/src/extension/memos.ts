@@ -102,7 +102,7 @@ export class Memos
     });
     if (!content?.trim()) return;
     const tags = await vscode.window.showInputBox({
-      title: vscode.l10n.t('Tags, separated by blanks (optional)'),
+      title: vscode.l10n.t('Tags, separated by spaces (optional)'),
       placeHolder: 'arch-decision gotcha',
     });
     if (tags === undefined) return;

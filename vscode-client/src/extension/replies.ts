@@ -95,7 +95,7 @@ export class Replies {
       return;
     }
     if (command.length > MOST_SHOWN) {
-      void notify.warning(t('That is too long to be looked at here; put it into a new file.'));
+      void notify.warning(t('That is too long to be shown here; put it into a new file.'));
       return;
     }
     const question = t('Run this in the terminal?');

@@ -189,7 +189,7 @@ def _facts(message: p.ChatMessage, sent: Sequence[p.SentEntry]) -> list[str]:
     labels = [*message.files, *(one.label for one in message.attached)]
     labels += [one.label if one.kind == "file" else f"{one.kind} {one.label}" for one in sent]
     if labels:
-        lines.append(f"Went along: {', '.join(dict.fromkeys(labels))}")
+        lines.append(f"Sent with it: {', '.join(dict.fromkeys(labels))}")
     lines += [f"Called {call.name}: {call.title} ({call.status})" for call in message.calls]
     if (usage := message.usage) is not None:
         cached = f", {usage.cache_read_tokens:,} of them cached" if usage.cache_read_tokens else ""

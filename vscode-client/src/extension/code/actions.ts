@@ -112,7 +112,7 @@ function promptOf(verb: CodeVerb, problems: boolean): string {
     case 'fix':
       return problems ? t('Fix this problem.') : t('Find what is wrong here and fix it.');
     case 'explain':
-      return problems ? t('Explain this problem and how to mend it.') : t('Explain this code.');
+      return problems ? t('Explain this problem and how to fix it.') : t('Explain this code.');
     case 'writeTests':
       return t('Write tests for this code, as the other tests of this project are written.');
     case 'document':

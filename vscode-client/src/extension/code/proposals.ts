@@ -177,13 +177,13 @@ function lenses(document: vscode.TextDocument, edit: EditInfo): vscode.CodeLens[
     const part = several
       ? [
           lens(
-            hunk.choice === 'take' ? t('$(check) Taken') : t('$(check) Accept this part'),
+            hunk.choice === 'take' ? t('$(check) Accepted') : t('$(check) Accept this part'),
             'tierline.takePart',
             edit.id,
             hunk.index,
           ),
           lens(
-            hunk.choice === 'leave' ? t('$(close) Left out') : t('$(close) Reject this part'),
+            hunk.choice === 'leave' ? t('$(close) Rejected') : t('$(close) Reject this part'),
             'tierline.leavePart',
             edit.id,
             hunk.index,

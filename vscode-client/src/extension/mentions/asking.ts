@@ -13,7 +13,7 @@ export async function askedAboutMentions<T>(
     const { code, message } = describeError(error);
     if (code !== 'unclear_mention') throw error;
     const all = vscode.l10n.t('Send With It');
-    const plain = vscode.l10n.t('Send as Mere Text');
+    const plain = vscode.l10n.t('Send as Plain Text');
     const chosen = await choice(message, plain, all);
     if (chosen === undefined) throw error;
     return await send(chosen === all ? 'confirm' : 'text');

@@ -186,7 +186,7 @@ export class Mentions implements vscode.Disposable {
   private async open(index: number): Promise<void> {
     const one = this.captured[index];
     if (one === undefined) return;
-    const name = one.label || vscode.l10n.t('Goes along');
+    const name = one.label || vscode.l10n.t('Sent with the prompt');
     const problems = (one.problems ?? []).map(
       ({ uri, line, severity, message, source, code }) =>
         `${vscode.workspace.asRelativePath(vscode.Uri.parse(uri))}:${line}: ${severity}: ` +

@@ -239,7 +239,7 @@ export class ServerController implements vscode.Disposable {
       new LaunchError(
         'failed',
         vscode.l10n.t('The Tierline server did not start: {0}', String(error)),
-        vscode.l10n.t('The log says why. Restart the server when that is mended.'),
+        vscode.l10n.t('The log says why. Restart the server when that is fixed.'),
       ),
     );
   }

@@ -79,7 +79,7 @@ export function words(step: Step): string {
   const t = vscode.l10n.t;
   switch (step.code) {
     case 'waiting':
-      return t('another window is at it');
+      return t('another window is setting it up');
     case 'creating':
       return t('creating the environment');
     case 'server':
@@ -142,7 +142,7 @@ export function explainFailure(error: unknown): LaunchError {
       return new LaunchError(
         'noServer',
         t('The server could not be installed: {0}', detail),
-        `${t('The log says more. Mend that, then try again.')} ${own}`,
+        `${t('The log says more. Fix that, then try again.')} ${own}`,
       );
   }
 }

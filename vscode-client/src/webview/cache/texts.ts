@@ -25,7 +25,7 @@ export const words = {
   lost: (amount: string) => t('cost {0} more', amount),
   moreBy: (amount: string) => t('cost {0} more than with no cache', amount),
   kept: (count: number, cost: string, saved: string) =>
-    t('keep-alive: {0}, {1} paid, {2} averted', words.requests(count), cost, saved),
+    t('keep-alive: {0}, {1} paid, {2} avoided', words.requests(count), cost, saved),
   keepAlive: t('Keep-alive:'),
   request: t('Which request'),
   which: { next: t('Next request'), last: t('Last request') },
