@@ -400,3 +400,20 @@ async def test_as_many_tools_are_offered_as_the_server_takes(start: Start) -> No
         assert len(model.bodies[0]["tools"]) > 8
         assert [len(body["tools"]) for body in model.bodies[1:]] == [8, 8]
         assert "at most 8 tools here: the rest are left out" in adapted(editor)[0]
+
+
+async def test_a_tool_whose_definition_is_refused_is_left_out_alone(start: Start) -> None:
+    """As those of MCP servers may be: each costs itself, and four of them not many requests."""
+    names = ("list_files", "read_file", "propose_edit", "manage_scratchpad")
+    script = [
+        error(f"Invalid schema for function '{name}': array schema missing items.")
+        for name in names
+    ]
+    with wire_server("openai", [*script, says("openai", "Yes."), says("openai", "Yes.")]) as model:
+        editor = await start(model)
+        await editor.chat("Is it?")
+        await editor.chat("Is it so?")
+        offered = [{t["function"]["name"] for t in body["tools"]} for body in model.bodies]
+        assert offered[0] >= set(names)
+        assert offered[4] == offered[5] == offered[0] - set(names)
+        assert adapted(editor)[0].endswith("the tool list_files here: it is left out.")

@@ -13,10 +13,10 @@ from typing import Any
 from attrs import evolve
 
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
-from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
+from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
 from tierline.context.text import sha256
 from tierline.providers.canonical import sort_tools
-from tierline.providers.profile import Profile
+from tierline.providers.profile import OTHERS, Profile
 
 PICTURE_LEFT_OUT = "[a picture was here; this model takes none]"
 
@@ -36,7 +36,6 @@ def adapted(prompt: Prompt, profile: Profile) -> Prompt:
         messages, system = _before(system, messages), ()
     if profile.alternate:
         messages = _joined(messages)
-    tools = sort_tools(prompt.tools)[: profile.most_tools] if profile.most_tools else prompt.tools
     most = prompt.max_output_tokens
     if profile.max_output_tokens:
         most = min(most, profile.max_output_tokens)
@@ -44,9 +43,19 @@ def adapted(prompt: Prompt, profile: Profile) -> Prompt:
         prompt,
         system=system,
         messages=tuple(messages),
-        tools=tuple(tools) if profile.tools else (),
+        tools=_offered(prompt.tools, profile),
         max_output_tokens=most,
     )
+
+
+def _offered(tools: tuple[ToolSpec, ...], profile: Profile) -> tuple[ToolSpec, ...]:
+    """The tools that the server takes; Tierline's own go first."""
+    if not profile.tools:
+        return ()
+    if refused := profile.without_tools:
+        own = OTHERS in refused
+        tools = tuple(t for t in tools if t.name not in refused and (t.builtin or not own))
+    return tuple(sort_tools(tools)[: profile.most_tools]) if profile.most_tools else tools
 
 
 def stripped(body: Mapping[str, Any], profile: Profile) -> dict[str, Any]:

@@ -19,6 +19,10 @@ from attrs import asdict, define, evolve, field, fields_dict, frozen
 from tierline.providers.addresses import host_of, is_loopback
 from tierline.providers.refusals import ServerRefusal
 
+MOST_SINGLE_TOOLS = 4
+"""So many are left out one by one; each costs a request."""
+OTHERS = "*"
+"""All tools but Tierline's own."""
 OTHER_LIMIT = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 
 
@@ -37,6 +41,8 @@ class Profile:
     tools: bool = True
     most_tools: int = 0
     """The number of tools that may be offered; 0 if unknown."""
+    without_tools: tuple[str, ...] = ()
+    """Names of tools whose definitions are refused; ``*``: all but Tierline's own."""
     call_ids: int = 0
     """The ids of calls have this many letters and digits; 0: any id is accepted."""
     pictures: bool = True
@@ -62,9 +68,7 @@ class Profile:
         """The fields that decide how a request is written, as JSON; empty for the plain form."""
         plain = asdict(Profile())
         values = {k: v for k, v in asdict(self).items() if k in _WRITTEN and v != plain[k]}
-        if "without" in values:
-            values["without"] = list(self.without)
-        return values
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
 
     def to_json(self) -> dict[str, Any]:
         """The fields that differ from the defaults, as JSON."""
@@ -81,7 +85,7 @@ class Profile:
         known, start = fields_dict(cls), base or cls()
         fitting: dict[str, Any] = {}
         for name, value in values.items():
-            if name == "without" and isinstance(value, list | tuple):
+            if name in ("without", "without_tools") and isinstance(value, list | tuple):
                 fitting[name] = tuple(str(one) for one in value)
             elif name in known and type(value) is type(getattr(start, name)):
                 fitting[name] = value
@@ -93,6 +97,7 @@ _WRITTEN = (
     "alternate",
     "tools",
     "most_tools",
+    "without_tools",
     "call_ids",
     "pictures",
     "stream",
@@ -156,6 +161,10 @@ def corrected(profile: Profile, refusal: ServerRefusal) -> dict[str, Any]:
     match refusal.kind:
         case "tools":
             changed: dict[str, Any] = {"tools": False}
+        case "tool":
+            names = profile.without_tools
+            more = refusal.field if len(names) < MOST_SINGLE_TOOLS else OTHERS
+            changed = {"without_tools": tuple(dict.fromkeys((*names, more)))}
         case "many":
             changed = {"most_tools": refusal.most}
         case "ids":
@@ -194,6 +203,9 @@ def sentence(model: str, changed: Mapping[str, Any], refusal: ServerRefusal) -> 
     kind = "turn" if refusal.kind == "roles" and "tools" in changed else refusal.kind
     said = {
         "tools": "takes no tools here: it answers from the context alone",
+        "tool": f"does not take the tool {refusal.field} here: it is left out"
+        if OTHERS not in changed.get("without_tools", ())
+        else "refuses many tools of servers here: only Tierline's own are offered",
         "many": f"is offered at most {refusal.most} tools here: the rest are left out",
         "ids": f"wants {refusal.most} letters and digits as a call's id here",
         "pictures": "takes no pictures here: they are left out",

@@ -13,7 +13,17 @@ from typing import Any, Literal, TypeAlias
 from attrs import frozen
 
 Kind: TypeAlias = Literal[
-    "field", "limit", "tools", "many", "ids", "pictures", "marks", "system", "roles", "stream"
+    "field",
+    "limit",
+    "tools",
+    "tool",
+    "many",
+    "ids",
+    "pictures",
+    "marks",
+    "system",
+    "roles",
+    "stream",
 ]
 LIMITS = ("max_tokens", "max_completion_tokens")
 
@@ -35,7 +45,9 @@ class ServerRefusal:
 
     kind: Kind
     field: str = ""
-    """The field, for ``field``; prefixed with ``tools/`` or ``messages/`` if it is inside those."""
+    """For ``field``: the field, prefixed with ``tools/`` or ``messages/`` if it is inside those.
+    For ``tool``: the name of the only tool that is refused.
+    """
     instead: str = ""
     """The field that the server wants instead, if it names one."""
     most: int = 0
@@ -74,6 +86,11 @@ _ABOUT_ONE_CALL = re.compile(
     re.IGNORECASE,
 )
 """Errors about a result without its call, or the reverse: the model accepts tools."""
+_TOOL_PLACE = re.compile(
+    r"function_?declarations[\[.](\d+)|\btools[\[.](\d+)(?!\]?\.?function_?declarations)",
+    re.IGNORECASE,
+)
+_TOOL_NAME = re.compile(r"(?:function|tool)s?\s+(?:named?\s+)?['\"`]([\w.-]+)['\"`]", re.IGNORECASE)
 _MANY = re.compile(
     r"too (?:long|many)|more than|at most|maximum|exceed|limit|up to|no more", re.IGNORECASE
 )
@@ -146,10 +163,13 @@ def refusal(said: ErrorReply, sent: Mapping[str, Any]) -> ServerRefusal | None: 
     text = f"{said.text} {said.code}"
     if (most := _limit(said, text, sent)) is not None:
         return ServerRefusal("limit", most=most)
-    if not _NO.search(text):
-        return None
-    if named := _field(said, sent):
+    refused = _NO.search(text)
+    if refused and (named := _field(said, sent)):
         return _of_field(named, text, sent)
+    if name := _one_tool(said, sent):
+        return ServerRefusal("tool", field=name)
+    if not refused:
+        return None
     if _ALTERNATE.search(said.text):
         return ServerRefusal("roles")
     if _has_system(sent) and _ONLY_ROLES.search(said.text):
@@ -157,14 +177,17 @@ def refusal(said: ErrorReply, sent: Mapping[str, Any]) -> ServerRefusal | None: 
     one_call = _ABOUT_ONE_CALL.search(said.text)
     if "tools" in sent and _TOOLS.search(said.text) and not one_call:
         return ServerRefusal("tools")
-    if (found := _of_contents(said.text, sent)) is not None:
-        return found
-    if _has_system(sent) and _SYSTEM.search(said.text):
-        developer = re.search(r"(?:use|try|instead)\W+(?:the )?\W*developer", said.text, re.I)
+    return _of_contents(said.text, sent) or _of_form(said.text, sent)
+
+
+def _of_form(text: str, sent: Mapping[str, Any]) -> ServerRefusal | None:
+    """The refusal of instructions, of roles in a row, or of a stream."""
+    if _has_system(sent) and _SYSTEM.search(text):
+        developer = re.search(r"(?:use|try|instead)\W+(?:the )?\W*developer", text, re.I)
         return ServerRefusal("system", instead="developer" if developer else "")
-    if _ROLES.search(said.text):
+    if _ROLES.search(text):
         return ServerRefusal("roles")
-    if sent.get("stream") is True and _STREAM.search(said.text):
+    if sent.get("stream") is True and _STREAM.search(text):
         return ServerRefusal("stream")
     return None
 
@@ -192,6 +215,20 @@ def _of_contents(text: str, sent: Mapping[str, Any]) -> ServerRefusal | None:
     if "cache_control" in keys and "model" in sent and _PLAIN_TEXT.search(text):
         return ServerRefusal("marks")
     return None
+
+
+def _one_tool(said: ErrorReply, sent: Mapping[str, Any]) -> str:
+    """The name of the tool whose definition is refused; empty if the error names none."""
+    tools = sent.get("tools")
+    if not isinstance(tools, list):
+        return ""
+    names = [str(tool.get("name") or tool.get("function", {}).get("name", "")) for tool in tools]
+    text = f"{said.param} {said.text}"
+    if place := _TOOL_PLACE.search(text):
+        number = int(place[1] or place[2])
+        return names[number] if number < len(names) else ""
+    named = (match[1] for match in _TOOL_NAME.finditer(text))
+    return next((name for name in named if name in names), "")
 
 
 def _has_system(sent: Mapping[str, Any]) -> bool:

@@ -76,6 +76,20 @@ REFUSED: list[tuple[int, Any, str, str | int]] = [
     (400, error("'tools' : maximum number of items is 32"), "many", 32),
     (400, error("tools: List should have at most 32 items after validation, not 40"), "many", 32),
     (400, error("The number of function declarations (40) exceeds the limit of 32"), "many", 32),
+    (400, error("Invalid schema for function 'read_file': array schema missing items.",
+     param="tools[0].function.parameters"), "tool", "read_file"),
+    (400, error("tools.39.custom.input_schema: JSON schema is invalid. It must match JSON Schema "
+     "draft 2020-12."), "tool", "read_file"),
+    (400, error("tools.3.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf "
+     "at the top level"), "tool", "read_file"),
+    (400, error("* GenerateContentRequest.tools[0].function_declarations[3].parameters."
+     "properties[x].items: missing field."), "tool", "read_file"),
+    (400, error("Invalid function name 'read_file'. Must start with a letter."), "tool",
+     "read_file"),
+    (400, error("tools[2].function.parameters: unsupported schema keyword '$ref'"), "tool",
+     "read_file"),
+    (400, error("Invalid 'tools[2].function.description': string too long. Expected a string with "
+     "maximum length 1024, but got a string with length 2048 instead."), "tool", "read_file"),
     (400, error("temperature may only be set to 1 when thinking is enabled."), "field",
      "temperature"),
     (400, error("Invalid consecutive assistant message at message index 3"), "roles", ""),
