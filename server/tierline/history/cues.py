@@ -22,6 +22,12 @@ _THIRD = (
     r"|came|knew|thought|said|happens?)\b)"
 )
 """Excludes reports of what something does or did: "always fails", "never worked"."""
+_WRITTEN = (
+    r"functions?|methods?|class|module|file|test|endpoint|route|query|migration|commit|change|fix"
+    r"|feature|pull request|pr|api|component|message|string|answer|reply|comment|table|column"
+    r"|setting|option|command|page|script"
+)
+"""What programmers write, singular."""
 _RULES = (
     re.compile(rf"\b(?:{_FROM_NOW})\b", re.IGNORECASE),
     re.compile(
@@ -47,7 +53,24 @@ _RULES = (
     re.compile(rf"{_LEAD}(?:whenever|every time|each time) (?:you|we|i)\b.+,", re.IGNORECASE),
     re.compile(
         r"\bin this (?:project|repo|repository|code ?base|session|workspace|conversation),?"
-        r" (?:we |you |please )?(?:always|never|use|do|don't|must|should)",
+        r" (?:(?:we |you |please )?(?:always|never|use|do|don't|must|should)"
+        r"|(?:[\w'-]+ ){1,4}(?:must|should|has to|have to|goes? through|never|always)\b)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"{_LEAD}every (?:new |public |single )*(?:{_WRITTEN})\b(?: [\w'-]+){{0,4}} (?:needs|must"
+        rf"|should|has to)\b|{_LEAD}(?:jede[rsmn]?) (?:neue[rsmn]? )?\w+ (?:braucht|muss|soll)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"\b(?:you|du) (?:must not|mustn't|may not|are not allowed to|darfst (?:\w+ ){0,2}nicht)\b"
+        r"|^\W*(?:remember|merke? dir|denk daran): ",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"{_LEAD}(?:no more|keine? (?:\w+ )?mehr) (?:[\w'-]+ ){{0,3}}[\w'-]+,?"
+        rf" (?:please|bitte)\W*$|{_LEAD}(?:no|keine?) (?:[\w'-]+ ){{1,3}}in"
+        rf" (?:the |your |den |deinen )?(?:code|replies|answers|tests|antworten)\W*$",
         re.IGNORECASE,
     ),
     re.compile(r"\bremember (?:that|to|this)\b|\bbear in mind that\b|\bkeep in mind that\b", re.I),
