@@ -116,7 +116,7 @@ def test_everything_can_be_mentioned_and_asked_from_where_it_is(
     expect(chips(chat)).to_contain_text(["convert.py"], timeout=20_000)
     chosen(chat, "and @docs", "docs/")
     expect(chips(chat)).to_have_count(2, timeout=20_000)
-    chips(chat).first.get_by_role("button", name="Take").click()
+    chips(chat).first.get_by_role("button", name="Remove").click()
     expect(chips(chat)).to_have_count(1)
     expect(box).not_to_have_value("@convert.py")
 

@@ -1,4 +1,4 @@
-/** The active file, or the selection in it, and whether it goes with the prompt. */
+/** The active file, or the selection in it, and whether it is sent with the prompt. */
 import * as vscode from 'vscode';
 import type { EditorPlace } from '../protocol';
 import type { ActiveChip } from '../shared/messages';
@@ -11,7 +11,7 @@ export class ActiveEditor implements vscode.Disposable {
   private readonly subscriptions: vscode.Disposable[];
   private timer: NodeJS.Timeout | undefined;
 
-  /** Fires, after a quiet moment, when the editor, its selection or the choice changed. */
+  /** Fires, debounced, when the editor, its selection or the choice has changed. */
   readonly onDidChange = this.changed.event;
 
   constructor(private readonly memory: vscode.Memento) {
@@ -35,7 +35,7 @@ export class ActiveEditor implements vscode.Disposable {
     return this.memory.get(KEY, true);
   }
 
-  /** Switch whether it goes with prompts. */
+  /** Switch whether it is sent with prompts. */
   async toggle(): Promise<void> {
     await this.memory.update(KEY, !this.on);
     this.changed.fire();
@@ -58,7 +58,7 @@ export class ActiveEditor implements vscode.Disposable {
     };
   }
 
-  /** The editor's content for a prompt; null if it shall not go with it. */
+  /** The editor's content for a prompt; null if it is not to be sent. */
   taken(): { editor: EditorPlace; selection: string } | null {
     const editor = textEditor();
     return editor === undefined || !this.on ? null : placeOf(editor);
@@ -81,7 +81,7 @@ function placeOf(editor: vscode.TextEditor): { editor: EditorPlace; selection: s
   };
 }
 
-/** The active editor, if it shows a file and no output or document of ours. */
+/** The active editor, if it shows a file and not an output or one of our documents. */
 function textEditor(): vscode.TextEditor | undefined {
   const editor = vscode.window.activeTextEditor;
   const shown = editor !== undefined && ['file', 'untitled'].includes(editor.document.uri.scheme);

@@ -1,5 +1,5 @@
 /**
- * Going back to a prompt with the files of that moment, and forward again: asked about, then done.
+ * Going back to a prompt with the files of that moment, and forward again, after a question.
  */
 import * as vscode from 'vscode';
 import type { BackChoice, BackFile, BackParams, BackPreview } from '../protocol';

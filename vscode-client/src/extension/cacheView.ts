@@ -160,7 +160,7 @@ export class CacheView implements vscode.Disposable {
   }
 }
 
-/** The text for a request; if nothing was missed, also the last request that did miss. */
+/** The text for a request; if it did not miss, with the last one that did. */
 function told(report: CacheReport, lastMiss: CacheReport | null): string {
   const t = vscode.l10n.t;
   if (report.outcome !== 'hit') return report.sentence;

@@ -1,4 +1,4 @@
-/** Writes the charts of the session's turns to a file that the user names. */
+/** Writes the charts of the session's turns to a file that the user chooses. */
 import * as vscode from 'vscode';
 import { svgFile } from '../shared/charts';
 import { csv, turnFigures } from '../shared/turns';

@@ -40,11 +40,11 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   static readonly id = 'tierline.chat';
 
   private view: vscode.WebviewView | null = null;
-  /** True once the webview is drawn and listens. */
+  /** True once the webview is drawn and takes messages. */
   private listening = false;
   private selection: Selection | null = null;
   private wantsFocus = false;
-  /** Messages for the webview from before it was drawn. */
+  /** Messages for the webview that came before it was drawn. */
   private readonly waiting: ToWebview[] = [];
   private readonly replies: Replies;
   private readonly along: WentAlong;
@@ -109,7 +109,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       this.listening = false;
     });
     view.onDidChangeVisibility(() => {
-      // A hidden webview is thrown away; it says "ready" again when it is shown.
+      // A hidden webview is disposed; it sends "ready" again when it is shown.
       if (!view.visible) this.listening = false;
     });
   }

@@ -8,9 +8,9 @@ export function choice(question: string, ...ways: string[]): Thenable<string | u
 }
 
 /**
- * True only if the user chose ``yes``. VS Code gives the focus of a modal to its first button that
- * does not close it, and marking one as the close affordance moves it to the end: so what changes
- * nothing is an ordinary button and comes first, and Enter means no. (Esc is VS Code's own Cancel.)
+ * True only if the user chose ``yes``. VS Code focuses a modal's first button that does not close
+ * it, and moves the close affordance to the end. So the button that changes nothing is an ordinary
+ * one and comes first: Enter means no. (Esc is VS Code's own Cancel.)
  */
 export async function confirmed(
   question: string,
@@ -21,7 +21,7 @@ export async function confirmed(
   return (await confirmedOne(question, detail, [yes], no)) === yes;
 }
 
-/** Like ``confirmed``, with several choices; undefined if the user chose none of them. */
+/** Like ``confirmed``, with several choices; undefined if the user chose none. */
 export async function confirmedOne(
   question: string,
   detail: string,

@@ -86,7 +86,7 @@ export class ContextTree
   }
 
   /**
-   * Suggestions are dimmed, as they hold nothing yet; entries that are not sent look like warnings.
+   * Suggestions are dimmed: nothing is pinned yet. Entries that are not sent look like warnings.
    */
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
     if (uri.scheme !== SCHEME || uri.query === '') return undefined;
@@ -144,7 +144,7 @@ export class ContextTree
     this.soon();
   }
 
-  /** Open what an entry stands for, at its line; of a page the text that is sent. */
+  /** Open an entry's file at its line, or the text that is sent of a page. */
   async reveal(node?: unknown): Promise<void> {
     const entry = entryOf(node) ?? this.view.selection.map(entryOf)[0];
     if (entry === undefined) return;
@@ -285,7 +285,7 @@ function entryItem(entry: Entry): vscode.TreeItem {
     };
   }
   item.contextValue = entry.kind;
-  // Of a file it also says which icon: the one of its language, as in the explorer.
+  // The URI also gives a file the icon of its language, as in the explorer.
   const query = dimmed ? 'dim' : entry.problem === '' ? '' : 'problem';
   if (query !== '' || (entry.symbol === '' && entry.kind !== 'page')) {
     const path = `/${entry.path || entry.key}`;

@@ -64,7 +64,7 @@ export class ContextViews {
           ]
             .filter((part) => part !== '')
             .join(' · '),
-          // Of what was sent the reason only says the same again.
+          // For what was sent the reason would only repeat that.
           detail: (one.included ? [one.why || one.reason] : [one.reason, one.why])
             .filter((part) => part !== '')
             .join(' · '),
@@ -167,7 +167,7 @@ export class ContextViews {
   }
 }
 
-/** Filled up on the left with blanks as wide as what is missing: three digits, then a mark. */
+/** Padded on the left with spaces as wide as the missing digits and marks. */
 function aligned(figure: string, width: number): string {
   const missing = width - figure.length;
   const blanks = Array.from({ length: missing }, (_, place) =>

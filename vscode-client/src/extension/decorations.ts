@@ -57,7 +57,7 @@ export class Decorations implements vscode.FileDecorationProvider, vscode.Dispos
   }
 }
 
-/** A reply has been given: the last step of the walkthrough's first half. */
+/** A reply has come: completes the walkthrough's step *Ask*. */
 function answered({ messages }: Model): boolean {
   const last = messages.findLast(({ role }) => role === 'assistant');
   return last?.status === 'ok';

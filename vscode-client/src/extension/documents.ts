@@ -14,8 +14,8 @@ export class VirtualDocuments implements vscode.TextDocumentContentProvider, vsc
 
   readonly onDidChange = this.changed.event;
 
-  /** Open, with text made anew even if the document is open already. ``of``: one name may mean
-   * several texts. */
+  /** Open, with a fresh text even if the document is open already. ``of`` tells texts of one name
+   * apart. */
   async show(name: string, text: () => Promise<string>, of = ''): Promise<void> {
     const uri = this.uri(name).with({ query: of });
     this.texts.set(uri.toString(), text);
@@ -24,7 +24,7 @@ export class VirtualDocuments implements vscode.TextDocumentContentProvider, vsc
     await vscode.window.showTextDocument(document, { preview: true });
   }
 
-  /** Make the text of an open document anew. */
+  /** Refresh the text of an open document. */
   refresh(name: string): void {
     this.changed.fire(this.uri(name));
   }

@@ -32,7 +32,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
     for (const subscription of this.subscriptions) subscription.dispose();
   }
 
-  /** For each new connection, before it starts. */
+  /** Call it for each new client before it starts. */
   attach(client: LanguageClient): void {
     client.registerFeature(this);
     client.onRequest(EDITOR_SAVE, async (params: SaveParams) => ({
@@ -142,7 +142,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
     await this.session.server.request('tierline/consent/answer', params);
   }
 
-  /** Commands that run without a question, to be asked about again. */
+  /** Lists the commands that run without a question; the user may have one asked about again. */
   async manageCommands(): Promise<void> {
     const { commands } = await this.session.server.request('tierline/command/allowed', {});
     if (commands.length === 0) {

@@ -1,4 +1,4 @@
-/** Tells a user who does not look at the chat of a long turn's end, and of questions that wait. */
+/** Notifies a user who is not looking at the chat of a long turn's end and of waiting questions. */
 import * as vscode from 'vscode';
 import type { ConsentInfo, TurnFinished } from '../protocol';
 import * as notify from './notify';
@@ -50,7 +50,7 @@ export class Elsewhere implements vscode.Disposable {
 
   /**
    * Notify outside of the window if it has no focus, and in the window if the chat is not visible
-   * or the operating system shows nothing. `outside`: what others may see, who pass by the screen.
+   * or the operating system shows nothing. `outside`: a text that anybody near the screen may read.
    */
   private async tell(text: string, outside = text): Promise<void> {
     const away = !vscode.window.state.focused;

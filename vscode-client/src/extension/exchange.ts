@@ -1,9 +1,9 @@
-/** Conversations into files and out of other tools' files. */
+/** Exports conversations, and imports those of other tools. */
 import * as vscode from 'vscode';
 import * as notify from './notify';
 import type { Session } from './session';
 
-/** As much as the server reads; a larger file is not even loaded. */
+/** The server's limit; a larger file is not even loaded. */
 const MOST_BYTES = 50_000_000;
 
 function fileName(uri: vscode.Uri): string {

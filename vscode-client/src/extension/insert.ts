@@ -12,7 +12,7 @@ export async function insert(text: string): Promise<void> {
   await editor.edit((edit) => {
     for (const selection of editor.selections) {
       const rest = editor.document.lineAt(selection.end.line).text.slice(selection.end.character);
-      // Whole lines of code must not run into what follows them.
+      // Whole lines of code must not run into the next line.
       const end = text.includes('\n') && rest.trim() !== '' ? '\n' : '';
       edit.replace(selection, text + end);
     }

@@ -20,7 +20,7 @@ const ALWAYS: readonly KeyOwner[] = [
   { id: 'anthropic', label: 'Anthropic', prefix: 'sk-ant-' },
   { id: 'openai', label: 'OpenAI', prefix: 'sk-' },
 ];
-/** Whose keys are stored beside those: JSON in the secret storage, which cannot be listed. */
+/** Names of further providers with a stored key, as JSON: the secret storage cannot be listed. */
 const MORE = 'tierline.keyOwners';
 
 export class Keys implements vscode.Disposable {
@@ -153,7 +153,7 @@ export class Keys implements vscode.Disposable {
     if (!this.server.ready) return known;
     try {
       const { presets } = await this.server.request('tierline/provider/list', {});
-      // An address with a gap in braces cannot be asked yet.
+      // An address with a placeholder in braces cannot be used yet.
       const more = presets.filter(
         ({ own, name: id, baseUrl }) =>
           !own && !baseUrl.includes('{') && !known.some((k) => k.id === id),
@@ -227,6 +227,6 @@ export function ownersOf(key: string, known: readonly KeyOwner[]): KeyOwner[] {
   const fits = known.filter(({ prefix }) => prefix !== '' && key.startsWith(prefix));
   const longest = Math.max(0, ...fits.map(({ prefix }) => prefix.length));
   const best = fits.filter(({ prefix }) => prefix.length === longest);
-  // "sk-" begins the keys of many, also of some that do not say so.
+  // "sk-" begins the keys of many providers, also of some whose rows do not say so.
   return longest > 'sk-'.length ? best : [...best, ...known.filter(({ prefix }) => prefix === '')];
 }

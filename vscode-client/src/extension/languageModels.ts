@@ -40,7 +40,7 @@ export class LanguageModels implements StaticFeature {
     return typeof vscode.lm?.selectChatModels === 'function';
   }
 
-  /** For each new connection, before it starts. */
+  /** Call it for each new client before it starts. */
   attach(client: LanguageClient): void {
     if (!this.available) return;
     client.registerFeature(this);
@@ -175,7 +175,7 @@ function fromUser(part: Part, pictures: boolean): UserPart {
   if (part.kind === 'picture') {
     const data = newer.LanguageModelDataPart;
     if (!pictures || data === undefined) return new vscode.LanguageModelTextPart(NO_PICTURE);
-    // The type of the API as it was in the oldest version that is supported has no such part.
+    // The API's types of the oldest supported version have no such part.
     return data.image(Buffer.from(part.data, 'base64'), part.type) as unknown as UserPart;
   }
   return new vscode.LanguageModelTextPart(part.kind === 'text' ? part.text : '');

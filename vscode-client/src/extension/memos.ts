@@ -198,7 +198,7 @@ export class Memos
   private async find(uri: vscode.Uri): Promise<MemoInfo> {
     const id = uri.path.split('/')[1]?.replace(/\.md$/, '') ?? '';
     if (!this.known.has(id)) {
-      await this.session.server.whenReady(); // VS Code reads a tab that it brings back before
+      await this.session.server.whenReady(); // VS Code reads a restored tab before
       await this.list();
     }
     const memo = this.known.get(id);

@@ -230,7 +230,7 @@ export class Models {
       .request('tierline/cache/forecast', { change: 'model', provider, model, baseUrl })
       .catch((error: unknown) => {
         this.log.debug(`cache/forecast: ${describeError(error).message}`);
-        return null; // a warning that cannot be given must not stand in the way
+        return null; // without the warning the change is still possible
       });
     if (found === null || !found.warn) return true;
     const change = vscode.l10n.t('Change the Model');
@@ -277,14 +277,14 @@ export class Models {
   }
 
   /**
-   * After a connection: a server that waits for consent gets what the user said before, or asks.
+   * After a connection: if the server waits for consent, use the user's earlier answer, or ask.
    */
   async offerFound(): Promise<void> {
     if (this.asking) return;
     this.asking = true;
     try {
       const { providers } = await this.session.server.request('tierline/provider/list', {});
-      // Whoever has chosen a provider or given a key needs no other.
+      // A user who has chosen a provider or given a key needs no other.
       if (providers.some(({ active, takesKey }) => active && takesKey)) return;
       const editors = providers.find(({ origin }) => origin === 'editor');
       const taken = this.memory.get<string>(EDITORS, '');

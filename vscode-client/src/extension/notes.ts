@@ -103,7 +103,7 @@ export class Notes extends FlatFiles implements vscode.FileSystemProvider, vscod
     for (const subscription of this.subscriptions) subscription.dispose();
   }
 
-  /** VS Code reads a tab that it brings back before the server runs. */
+  /** VS Code reads a restored tab before the server runs. */
   private async known(): Promise<void> {
     await this.session.server.whenReady();
     if (this.session.model === null) await this.session.refresh();

@@ -1,4 +1,4 @@
-/** What the user does with a reply: files that it names, and code that is applied, kept or run. */
+/** Actions on a reply: open the files that it names; apply, keep or run its code. */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { ToHost } from '../shared/messages';
@@ -11,10 +11,10 @@ import type { Session } from './session';
 
 type Code = Extract<ToHost, { type: 'code' }>;
 
-/** What a terminal would take for keys, or show otherwise than it is. */
+/** Characters that a terminal would take for keys, or that change how the command reads. */
 const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const MOST_SHOWN = 2_000;
-/** Names of languages that VS Code calls otherwise. */
+/** Names of languages for which VS Code has another id. */
 const LANGUAGES: Readonly<Record<string, string>> = {
   ...{ ts: 'typescript', tsx: 'typescriptreact', js: 'javascript', jsx: 'javascriptreact' },
   ...{ py: 'python', rs: 'rust', cs: 'csharp', 'c++': 'cpp', yml: 'yaml', md: 'markdown' },
@@ -77,7 +77,7 @@ export class Replies {
     await vscode.window.showTextDocument(document);
   }
 
-  /** Nothing runs before the user has seen all of it and said so. */
+  /** Nothing runs before the user has seen the whole command and agreed. */
   private async run(text: string): Promise<void> {
     const t = vscode.l10n.t;
     const command = text

@@ -18,7 +18,7 @@ interface Item extends vscode.QuickPickItem {
 }
 
 const SEARCH_DELAY_MS = 200;
-/** Longest name of a session or message in a list, in characters. */
+/** Longest title of a session or message in a list, in characters. */
 const LABEL = 70;
 function button(icon: string, tooltip: string): vscode.QuickInputButton {
   return { iconPath: new vscode.ThemeIcon(icon), tooltip };
@@ -39,8 +39,8 @@ export class Sessions {
   ) {}
 
   /**
-   * The old conversation stays in the list. Whether the files stay is asked, with what they cost;
-   * Esc begins nothing. False if nothing was begun.
+   * The old conversation stays in the list. The user is asked whether the files stay, with their
+   * cost; Esc begins nothing. False if nothing was begun.
    */
   async create(given: '' | 'keep' | 'drop' = ''): Promise<boolean> {
     const files = given === '' ? await this.whatStays() : given;
@@ -126,7 +126,7 @@ export class Sessions {
     await this.offerAfterUndo(vscode.l10n.t('The last turn was taken back.'));
   }
 
-  /** STATE is that of the turn before by itself; the model can be asked for one that fits better. */
+  /** STATE returns to that of the turn before; the model can be asked to derive a better one. */
   async offerAfterUndo(said: string): Promise<void> {
     const { server } = this.session;
     const back = vscode.l10n.t('Bring It Back');
@@ -183,7 +183,7 @@ export class Sessions {
     } else await server.request(`tierline/history/${verb}`, { groupId });
   }
 
-  /** What the current branch and another one have alone, and how their last requests differ. */
+  /** What only the current or only the other branch has, and how their last requests differ. */
   async compare(): Promise<void> {
     const { branches, current } = await this.session.server.request('tierline/branch/list', {});
     const others = branches.filter((branch) => !branch.current).map((branch) => branch.branch);
@@ -254,7 +254,7 @@ export class Sessions {
     await this.session.server.request('tierline/history/loadSession', { sessionId });
   }
 
-  /** In the archive messages are searched there and in the usual sessions. */
+  /** In the archive, messages of archived and of usual sessions are searched. */
   private async list(query: string, archived: boolean): Promise<Item[]> {
     const { server } = this.session;
     const { sessions, damaged, more } = await server.request('tierline/history/listSessions', {

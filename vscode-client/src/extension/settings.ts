@@ -33,12 +33,12 @@ export function serverSettings(): ServerSettings {
   });
   const network = { ...editorsNetwork(), ...settings.network };
   if (Object.keys(network).length > 0) settings.network = network;
-  // Not a setting of the user's: what the editor was told about this folder.
+  // Not a setting: whether the user trusts this folder.
   settings.tools = { ...settings.tools, workspaceTrusted: vscode.workspace.isTrusted };
   return settings;
 }
 
-/** What VS Code's own `http` settings say of the way to other machines. */
+/** VS Code's own `http` settings: proxy and certificates. */
 function editorsNetwork(): Record<string, unknown> {
   const http = vscode.workspace.getConfiguration('http');
   const network: Record<string, unknown> = {};
@@ -62,7 +62,7 @@ export function nest(value: (name: string) => unknown): ServerSettings {
   return settings;
 }
 
-/** What a setting's value would have to be; empty if it can be used, or is not set. */
+/** What a setting's value must be; empty if it is usable or not set. */
 export function needed(name: string, value: unknown): string {
   const schema = SCHEMAS.get(name);
   if (schema === undefined || value === undefined || value === null) return '';
@@ -90,7 +90,7 @@ export function needed(name: string, value: unknown): string {
     : t('a number from {0} to {1}', ...bounds);
 }
 
-/** Says which settings cannot be used, each value once, and leads there. */
+/** Reports settings that cannot be used, each value once, with a link to the settings. */
 export class SettingsCheck implements vscode.Disposable {
   private readonly said = new Set<string>();
   private readonly subscription: vscode.Disposable;
@@ -132,7 +132,7 @@ export class SettingsCheck implements vscode.Disposable {
   }
 }
 
-/** What somebody has set, not the default. */
+/** The value that was set, never the default. */
 function given(configuration: vscode.WorkspaceConfiguration, name: string): unknown {
   const found = configuration.inspect(name);
   const set =

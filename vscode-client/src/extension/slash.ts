@@ -1,4 +1,4 @@
-/** Commands that are typed into the chat. What they are and do is the server's; here they are shown. */
+/** Commands that are typed into the chat. The server defines and runs them; this shows them. */
 import type { CommandInfo } from '../protocol';
 import type { Completion } from '../shared/messages';
 import { matching } from '../shared/slash';
@@ -41,7 +41,7 @@ export class SlashCommands {
       return '';
     }
     if (/^\/undo\b/.test(words)) {
-      // The offers to bring the turn back or rebuild STATE must not hold up the chat.
+      // The chat does not wait for the offers to bring the turn back or rebuild STATE.
       void this.sessions.offerAfterUndo(result.text);
       return '';
     }
@@ -51,7 +51,7 @@ export class SlashCommands {
   }
 
   async complete(query: string): Promise<Completion[]> {
-    // A list that opens anew may have others: the workspace's own.
+    // The workspace's own commands may have changed since the list was last open.
     if (query === '') this.known = null;
     this.known ??= this.session.server
       .request('tierline/chat/commands', {})

@@ -111,7 +111,7 @@ function known(figure: number | null): string {
   return figure === null ? '–' : exact(figure);
 }
 
-/** How far the figures can be trusted, in a sentence. */
+/** How exact the figures are, in a sentence. */
 export function accuracy(budget: Budget): string {
   const t = vscode.l10n.t;
   const margin = String(Math.round(budget.marginPercent * 10) / 10);

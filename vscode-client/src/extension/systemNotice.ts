@@ -1,6 +1,6 @@
 /**
- * A notification of the operating system, by the program that it brings for it: an extension has no
- * other way. Texts are handed over as arguments or variables; none becomes a part of a script.
+ * A notification of the operating system, shown with the system's own program: an extension has no
+ * other way. Texts are passed as arguments or variables; none becomes a part of a script.
  */
 import { execFile } from 'node:child_process';
 import { homedir } from 'node:os';
@@ -13,9 +13,9 @@ interface Program {
   env: NodeJS.ProcessEnv;
 }
 
-/** A program that does not come back, for lack of a desktop that answers, is ended after so long. */
+/** Without a desktop that answers, the program is ended after so long. */
 const TIMEOUT_MS = 5_000;
-/** More is shown nowhere. */
+/** No system shows more. */
 const LONGEST = 240;
 
 const APPLE_SCRIPT = [
@@ -41,7 +41,7 @@ const TOAST = [
   '$manager::CreateToastNotifier($sender).Show([Windows.UI.Notifications.ToastNotification]::new($toast))',
 ].join('; ');
 
-/** How a system is told; null where no program is known for it. */
+/** The command for a platform; null if none is known. */
 export function program(
   platform: NodeJS.Platform,
   title: string,
@@ -55,7 +55,7 @@ export function program(
       return { file: '/usr/bin/osascript', args: [...script, head, body], env };
     }
     case 'win32': {
-      // By its whole path: else the working directory is looked at first.
+      // By its full path: otherwise the working directory is searched first.
       const folder = env.SystemRoot ?? 'C:\\Windows';
       const file = path.win32.join(folder, 'System32/WindowsPowerShell/v1.0/powershell.exe');
       const args = ['-NoProfile', '-NonInteractive', '-Command', TOAST];

@@ -1,11 +1,11 @@
-/** Commands that were given before the server was ready wait for it, and the user sees that. */
+/** Commands that come before the server is ready wait for it, visibly. */
 import * as vscode from 'vscode';
 import type { ServerController } from './server/controller';
 import { NotConnectedError } from './server/errors';
 
 type Server = Pick<ServerController, 'ready' | 'whenReady' | 'connection'>;
 
-/** What works without the server, or waits for it by itself. */
+/** Commands that work without the server, or wait for it themselves. */
 const WITHOUT = new Set(
   [
     ...[
@@ -24,7 +24,7 @@ const WITHOUT = new Set(
   ].map((name) => `tierline.${name}`),
 );
 
-/** @throws NotConnectedError if the server cannot be had */
+/** @throws NotConnectedError if the server cannot be started */
 export async function serverReady(server: Server): Promise<void> {
   if (server.ready) return;
   await vscode.window.withProgress(
@@ -36,7 +36,7 @@ export async function serverReady(server: Server): Promise<void> {
   );
 }
 
-/** What a command needs before it runs. A dialog minutes later would surprise: that is refused. */
+/** Waits until a command can run. It refuses where a dialog would come minutes later. */
 export async function readyFor(command: string, server: Server): Promise<void> {
   if (WITHOUT.has(command)) return;
   if (server.connection.kind === 'installing') {

@@ -1,4 +1,4 @@
-/** The first page's ways to a model: what there is on this machine, and taking one with a click. */
+/** The first page's ways to a model: finding them on this machine, and choosing one. */
 import * as vscode from 'vscode';
 import type { Way, Ways } from '../shared/ways';
 import type { Keys } from './keys';
@@ -15,7 +15,7 @@ export class ModelWays {
     private readonly models: Pick<Models, 'useFound' | 'useEditors'>,
   ) {}
 
-  /** Looks at the few known ports of this machine; sends nothing but a question for models. */
+  /** Asks the known ports of this machine for their models; sends nothing else. */
   async list(): Promise<Ways> {
     const { providers } = await this.session.server.request('tierline/provider/list', {});
     const embedded = providers.find(({ origin }) => origin === 'embedded');

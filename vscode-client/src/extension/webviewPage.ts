@@ -1,4 +1,4 @@
-/** The HTML around a webview's bundle, with a policy that lets in nothing else. */
+/** The HTML around a webview's bundle, with a policy that allows nothing else. */
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import { language } from './language';

@@ -1,4 +1,4 @@
-/** The walkthrough: on demand, and once by itself after the extension has come. */
+/** The walkthrough: on demand, and once after the extension was installed. */
 import * as vscode from 'vscode';
 
 const SEEN = 'tierline.welcomed';
@@ -11,7 +11,7 @@ export async function openWalkthrough(extensionId: string): Promise<void> {
   );
 }
 
-/** At the first start, unless the user wants nothing to open by itself. */
+/** At the first start, unless the user has switched such pages off. */
 export async function welcome(
   extensionId: string,
   memento: Pick<vscode.Memento, 'get' | 'update'>,

@@ -1,4 +1,4 @@
-/** Opens the context that went with a prompt, as it was sent. */
+/** Opens the context that was sent with a prompt. */
 import type { PlanSentResult } from '../protocol';
 import type { VirtualDocuments } from './documents';
 import { openMention } from './mentions/mentions';
@@ -25,7 +25,7 @@ export class WentAlong {
 
   /**
    * Open an attachment of the user. Files and pages are in the context; if that request is no
-   * longer kept, they are opened themselves, as folders and what is only named are.
+   * longer kept, they are opened themselves, and so are folders and what is only named.
    */
   async openAttached(messageId: string, index: number): Promise<void> {
     const message = this.session.model?.messages.find(({ id }) => id === messageId);

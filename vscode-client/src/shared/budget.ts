@@ -49,7 +49,7 @@ export interface BudgetRow {
 }
 
 /**
- * The sections that hold something, with their share of the window; their sum is ``used``.
+ * The sections that are not empty, with their share of the window; their sum is ``used``.
  * ``message`` gives the first words of a message.
  */
 export function rows(budget: Budget, message: (id: string) => string = () => ''): BudgetRow[] {
@@ -81,7 +81,7 @@ function sectionName(section: string): string {
   return names[section] ?? section.charAt(0).toUpperCase() + section.slice(1);
 }
 
-/** The server names items by their keys; some of them say nothing to people. */
+/** Readable names for item keys that mean nothing to users. */
 function inWords(detail: string, message: (id: string) => string): string {
   const names: Readonly<Record<string, string>> = {
     'system:head': t('instructions'),

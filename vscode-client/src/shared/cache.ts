@@ -1,4 +1,4 @@
-/** The cache viewer: what its webview and the host say to each other, and how figures read. */
+/** The cache viewer: its messages between webview and host, and how figures are written. */
 import * as v from 'valibot';
 import type { CacheReport, CacheTiers, RequestStats, SessionStats } from '../protocol';
 import { exact } from './budget';
@@ -172,7 +172,7 @@ function details(report: CacheReport): string[] {
   return out;
 }
 
-/** Four digits that matter. */
+/** Rounded to four significant digits. */
 export function round(value: number): string {
   return value !== 0 && Math.abs(value) < 1e15 ? String(Number(value.toPrecision(4))) : '0';
 }

@@ -1,4 +1,4 @@
-/** Four charts of a session's turns. Colours are classes; who shows the drawing gives them. */
+/** Four charts of a session's turns. Colours are classes; whoever shows the drawing defines them. */
 import { percent, tokens } from './budget';
 import { money } from './cache';
 import { t } from './l10n';
@@ -13,7 +13,7 @@ const LINE = 16;
 const LEFT = 58;
 const TOP = 26;
 const BOTTOM = 22;
-/** More bars than this are not told apart; the newest are drawn. */
+/** More bars than this could not be told apart; the newest are drawn. */
 export const MAX_TURNS = 120;
 const MAX_BAR = 30;
 const COLOURS = 8;
@@ -37,7 +37,7 @@ interface Plan {
   legend: readonly [colour: string, name: string][];
   format: (value: number) => string;
   most?: number;
-  /** A line across, if it is not far above everything. */
+  /** A horizontal line, unless it is far above everything. */
   limit?: { value: number; name: string };
 }
 
@@ -241,7 +241,7 @@ function plot(turns: readonly TurnFigures[], plan: Plan): Shape {
   return shape('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'chart' }, kids);
 }
 
-/** Where the names of a legend stand; on as many lines as they need. */
+/** The places of a legend's names, on as many lines as they need. */
 function placed(
   legend: Plan['legend'],
 ): { colour: string; name: string; left: number; line: number }[] {
@@ -265,7 +265,7 @@ const STYLE = `text{font:11px sans-serif;fill:#333}.title{font-size:13px;font-we
 .tier0{fill:#6b4fa3}.tier1{fill:#2f7d4f}.tier2{fill:#2566b0}.tier3{fill:#c4661f}.tier4{fill:#a88a10}.tier5{fill:#b03030}
 .tier6{fill:#7fb2d9}.tier7{fill:#777}`;
 
-/** All charts below each other, in a file that needs nothing else. */
+/** All charts in one self-contained file, one below the other. */
 export function svgFile(all: readonly TurnFigures[], title: string): string {
   const found = charts(all);
   const step = HEIGHT + 34;

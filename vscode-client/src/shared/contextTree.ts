@@ -15,7 +15,7 @@ import { t } from './l10n';
 
 export type GroupName = 'instructions' | 'pinned' | 'selected' | 'suggested' | 'retrieved' | 'urls';
 
-/** Which actions an entry has; the view's menus ask for these words. */
+/** Which actions an entry has, as the view's menus name them in `viewItem`. */
 export type EntryKind =
   | 'pinnedFile'
   | 'file'
@@ -194,7 +194,7 @@ function fromInstructions(file: InstructionInfo): Entry {
       .concat(file.imports.length > 0 ? [t('brings {0}', file.imports.join(', '))] : [])
       .filter((part) => part !== '')
       .join('. '),
-    // What is not for this prompt's files is no problem; it says why in its hover.
+    // An instruction file for other files is no problem; its hover says why it is not sent.
     problem: '',
     cut: file.notices.join(' '),
     used: enabled,

@@ -1,6 +1,6 @@
 /**
- * Keeps a model in step with the server: applies events in order, and asks for the whole state
- * when one is missing. Events that arrive while the state is on its way wait for it.
+ * Keeps a model in step with the server: applies events in order, and requests the whole state when
+ * one is missing. Events that arrive meanwhile wait for it.
  */
 import type { Event } from '../protocol';
 import { annotate, apply, fromState, type Model, type Snapshot } from './model';
@@ -12,7 +12,7 @@ export interface StreamListener {
   stateNeeded(): void;
 }
 
-/** Enough for minutes of streaming; when more waits, the state will contain it. */
+/** Enough for minutes of streaming; the state contains what is dropped beyond it. */
 const MAX_WAITING = 10_000;
 
 export class EventStream {
@@ -30,7 +30,7 @@ export class EventStream {
     return this.current;
   }
 
-  /** The connection is new: events that waited belong to the old one. */
+  /** A new connection: waiting events belong to the old one. */
   disconnected(): void {
     this.waiting = [];
     this.asked = false;

@@ -1,4 +1,4 @@
-/** Limits on pictures that go with a prompt; the providers refuse more. */
+/** Limits on a prompt's pictures; the providers refuse more. */
 
 export const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
 export type ImageType = (typeof IMAGE_TYPES)[number];

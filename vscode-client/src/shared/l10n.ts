@@ -1,10 +1,10 @@
 /**
  * Texts and numbers in the user's language, the same way in the host and in the webviews: a text is
- * its own key, and a language's bundle (l10n/bundle.l10n.*.json) says what stands for it.
+ * its own key, and a language's bundle (l10n/bundle.l10n.*.json) has its translation.
  */
 
 export interface Language {
-  /** As in ``vscode.env.language``; numbers are written its way. */
+  /** As in ``vscode.env.language``; also the format of numbers. */
   id: string;
   bundle: Readonly<Record<string, string>>;
 }
@@ -24,12 +24,12 @@ export function t(text: string, ...values: readonly (string | number)[]): string
   return found.replace(/\{(\d+)\}/g, (mark, place) => String(values[Number(place)] ?? mark));
 }
 
-/** 12400 → "12,400", or "12.400" where that is how it is written. */
+/** 12400 → "12,400", or "12.400" in German. */
 export function whole(count: number): string {
   return Math.round(count).toLocaleString(locale());
 }
 
-/** With so many digits behind the point at most, or with exactly so many. */
+/** With at most, or exactly, so many decimal places. */
 export function decimal(value: number, most: number, least = 0): string {
   return value.toLocaleString(locale(), {
     maximumFractionDigits: most,

@@ -1,7 +1,7 @@
 /** Short names of files that can still be told apart. */
 
 /**
- * A label for each path: its name, with the folders in front that others of the same name have not.
+ * A label for each path: its name, with folders in front where names are the same.
  * ``roots`` are the names of further workspace folders; what lies in one says so.
  */
 export function labels(paths: readonly string[], roots: readonly string[]): Map<string, string> {

@@ -14,8 +14,8 @@ const POSITION = /(?:#L(\d+)(?:C(\d+))?(?:-L?\d+(?:C\d+)?)?|:(\d+)(?::(\d+))?)$/
 /** Null for anything that must not be opened: scripts, commands, data, other schemes. */
 export function parseLink(href: string): Link | null {
   const text = href.trim();
-  // Browsers pass over control characters, so that "java\tscript:" is a scheme; so do nobody's
-  // files have them in their names.
+  // Browsers pass over control characters, so that "java\tscript:" is a scheme; and no
+  // file has them in its name.
   if (text === '' || hasControls(text) || hasControls(decode(text))) return null;
   if (text.startsWith('#') || text.startsWith('//') || text.startsWith('\\\\')) return null;
   if (WINDOWS_DRIVE.test(text)) return file(text);

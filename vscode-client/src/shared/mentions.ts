@@ -1,4 +1,4 @@
-/** `@` mentions: what kinds there are, which a text has, and what is put in place of a typed one. */
+/** `@` mentions: their kinds, those in a text, and the text after one was chosen. */
 
 import { commandAt, typed } from './slash';
 
@@ -65,12 +65,12 @@ export function complete(
 
 const WRITTEN = /@(?:"[^"\n]+"|[^\s"]+)/g;
 
-/** Everything that looks like a mention; which of it is one, the server says. */
+/** Everything that looks like a mention; the server says what is one. */
 export function written(text: string): string[] {
   return [...new Set([...text.matchAll(WRITTEN)].map(([found]) => found))];
 }
 
-/** The text without this mention, and without the blank that it would leave behind. */
+/** The text without this mention and the space that it would leave behind. */
 export function without(text: string, mention: string): string {
   let left = text;
   for (let at = left.indexOf(mention); at >= 0; at = left.indexOf(mention, at)) {
@@ -84,7 +84,7 @@ export function without(text: string, mention: string): string {
   return left;
 }
 
-/** The text with a mention more, before which and behind which stands a blank. */
+/** The text with one more mention, with spaces around it. */
 export function appended(text: string, mention: string): string {
   if (written(text).includes(mention)) return text;
   const gap = text === '' || /\s$/.test(text) ? '' : ' ';

@@ -1,6 +1,6 @@
 /**
- * What the webview and the extension host say to each other. Both sides validate what they
- * receive with these schemas; anything else is dropped.
+ * The messages between the webview and the extension host. Both sides validate what they receive
+ * with these schemas, and drop anything else.
  */
 import * as v from 'valibot';
 import type { Event, State } from '../protocol';
@@ -28,10 +28,10 @@ const toHost = v.variant('type', [
   v.strictObject({ type: v.literal('resync') }),
   v.strictObject({
     type: v.literal('send'),
-    /** Chosen by the webview; comes back in ``sent`` or ``refused``. */
+    /** Chosen by the webview; returned in ``sent`` or ``refused``. */
     ticket: count,
     text,
-    /** To the running turn, at its next step. */
+    /** Send it with the running turn's next request. */
     steer: v.boolean(),
     /** The turn whose prompt this is to stand for, on a new branch; empty for a new prompt. */
     editing: name,
@@ -93,7 +93,7 @@ const toHost = v.variant('type', [
     hunks: v.pipe(v.array(count), v.maxLength(1_000)),
     reason: name,
   }),
-  /** What was applied first is kept or undone: one edit, or those of a turn, of a file, or all. */
+  /** Keep or undo edits that were applied at once: one, or those of a turn, of a file, or all. */
   v.strictObject({
     type: v.literal('review'),
     verb: v.picklist(['keep', 'undo']),
@@ -106,9 +106,9 @@ const toHost = v.variant('type', [
   v.strictObject({ type: v.literal('dropSelection') }),
   v.strictObject({ type: v.literal('toggleActive') }),
   v.strictObject({ type: v.literal('openAttached'), messageId: name, index: count }),
-  /** What went along with a turn's prompt; comes back as ``sentList``. */
+  /** What was sent with a turn's prompt; answered with ``sentList``. */
   v.strictObject({ type: v.literal('sentList'), turnId: name }),
-  /** Open the text of one of it. */
+  /** Open the text of one entry. */
   v.strictObject({ type: v.literal('openSent'), turnId: name, key: name }),
   v.strictObject({ type: v.literal('complete'), ticket: count, query: name }),
   /** The draft, whose mentions have changed; comes back as ``mentioned``. */
@@ -127,7 +127,7 @@ const toHost = v.variant('type', [
     type: v.literal('paths'),
     paths: v.pipe(v.array(v.pipe(v.string(), v.maxLength(MAX_PATH))), v.maxLength(MAX_PATHS)),
   }),
-  /** Something is to be done with a code block of a reply. */
+  /** An action on a code block of a reply. */
   v.strictObject({
     type: v.literal('code'),
     verb: v.picklist(['apply', 'new', 'run']),
@@ -194,7 +194,7 @@ const connection = v.strictObject({
 
 export type Connection = v.InferOutput<typeof connection>;
 
-/** What the editor says of the folder: whether it is trusted, and whether it is on no disk. */
+/** The folder as the editor sees it: whether it is trusted, and whether it is virtual. */
 const place = v.strictObject({
   trusted: v.boolean(),
   virtual: v.boolean(),
@@ -204,7 +204,7 @@ const place = v.strictObject({
 
 export type Place = v.InferOutput<typeof place>;
 
-/** The active editor as a chip: what it shows, and whether it goes along. */
+/** The active editor as a chip: what it shows, and whether it is sent. */
 const activeChip = v.strictObject({
   label: v.string(),
   path: v.string(),
@@ -235,7 +235,7 @@ const mentioned = v.strictObject({
   text: v.string(),
   kind: v.string(),
   label: v.string(),
-  /** A sentence: what goes along, or why it does not. */
+  /** A sentence: what is sent, or why it is not. */
   detail: v.string(),
   tokens: v.nullable(v.number()),
   state: v.picklist(['ok', 'ask', 'unknown', 'refused']),
@@ -296,7 +296,7 @@ const toWebview = v.variant('type', [
   v.strictObject({ type: v.literal('mention'), text: v.string() }),
   /** A prompt that a menu or a code action brought, to be sent as if it had been typed. */
   v.strictObject({ type: v.literal('ask'), text: v.string(), send: v.boolean() }),
-  /** The selection that goes with the next prompt; null when none. */
+  /** The selection that is sent with the next prompt; null if there is none. */
   v.strictObject({
     type: v.literal('selection'),
     selection: v.nullable(v.strictObject({ label: v.string(), characters: count })),
@@ -314,7 +314,7 @@ const toWebview = v.variant('type', [
     found: v.array(v.string()),
   }),
   v.strictObject({ type: v.literal('focusInput') }),
-  /** Something that the user should read here, not in the server's stream. */
+  /** A message to the user from the client itself. */
   v.strictObject({
     type: v.literal('hint'),
     level: v.picklist(['info', 'warning', 'error']),
@@ -324,25 +324,25 @@ const toWebview = v.variant('type', [
 
 export type ToWebview = v.InferOutput<typeof toWebview>;
 
-/** A message from the webview, or null if it is not one of ours. */
+/** A message from the webview; null if it is invalid. */
 export function parseToHost(value: unknown): ToHost | null {
   const result = v.safeParse(toHost, value);
   return result.success ? result.output : null;
 }
 
-/** A message from the host, or null if it is not one of ours. */
+/** A message from the host; null if it is invalid. */
 export function parseToWebview(value: unknown): ToWebview | null {
   const result = v.safeParse(toWebview, value);
   return result.success ? result.output : null;
 }
 
-/** An event from the server, or null if it has not the shape of one. */
+/** An event from the server; null if it is invalid. */
 export function parseEvent(value: unknown): Event | null {
   const result = v.safeParse(looseEvent, value);
   return result.success ? result.output : null;
 }
 
-/** A state from the server, or null if it has not the shape of one. */
+/** A state from the server; null if it is invalid. */
 export function parseState(value: unknown): State | null {
   const result = v.safeParse(looseState, value);
   return result.success ? result.output : null;

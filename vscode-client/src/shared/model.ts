@@ -75,7 +75,7 @@ export interface Model {
 }
 
 /**
- * A state with facts that only the host knows, so that a new webview shows as much as the old one.
+ * A state with facts that only the host knows, so that a new webview shows what the old one did.
  */
 export interface Snapshot extends State {
   messages: (ChatMessage & Partial<ShownMessage>)[];
@@ -218,7 +218,7 @@ function reduce(model: Model, body: EventBody): Step {
     case 'stateChanged':
       return { model, resync: true };
     default:
-      // A newer server may say more than this client knows.
+      // A newer server may send kinds that this client does not know.
       return { model, resync: false };
   }
 }
@@ -324,7 +324,7 @@ function details(
   'key' | 'error' | 'advice' | 'code' | 'usage' | 'last' | 'cacheOutcome' | 'cache'
 > {
   const { error, advice, code, usage, cache } = body;
-  const last = body.last ?? null; // an older server does not say
+  const last = body.last ?? null; // absent from an older server
   const cacheOutcome = body.message?.cacheOutcome ?? cache?.outcome ?? null;
   return { key: turnKey(body.turnId), error, advice, code, usage, last, cacheOutcome, cache };
 }

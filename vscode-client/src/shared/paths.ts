@@ -10,7 +10,7 @@ export interface Candidate {
   column: number;
 }
 
-/** More are not asked about in one go. */
+/** Most words in one request. */
 export const MAX_PATHS = 200;
 export const MAX_PATH = 300;
 

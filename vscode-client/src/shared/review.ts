@@ -1,9 +1,9 @@
-/** Where the parts of an edit that was applied are in the text of now. */
+/** Where the parts of an applied edit are in the present text. */
 import type { EditInfo } from '../protocol';
 
 /**
- * First and last line, from 0, by the part's index. A part whose lines were changed since has no
- * place. Of equal lines those nearest to where they were put are meant.
+ * First and last line, from 0, by the part's index. A part whose lines have changed since has no
+ * place. Among equal lines those nearest to the original place count.
  */
 export function places(
   edit: Pick<EditInfo, 'hunks' | 'accepted'>,

@@ -1,6 +1,6 @@
-/** Lines that are commands and not prompts: `/undo`, `/context window 5`. */
+/** Lines that are commands, not prompts: `/undo`, `/context window 5`. */
 
-/** A blank before the slash makes it a prompt; so does a path (`/etc/hosts`) or a comment. */
+/** A space before the slash makes it a prompt; so does a path (`/etc/hosts`) or a comment. */
 export function isCommand(text: string): boolean {
   return /^\/\p{L}[\p{L}\p{N}_:.-]*(?:\s|$)/u.test(text);
 }
@@ -11,13 +11,13 @@ export function commandAt(text: string, caret: number): string | null {
   return match === null ? null : (match[1] ?? '');
 }
 
-/** `/context window <N>` becomes `/context window `: what the user has to add is left to them. */
+/** `/context window <N>` becomes `/context window `: the user adds the rest. */
 export function typed(usage: string): string {
   const words = usage.replace(/\s*[[<].*$/, '');
   return words === usage ? words : `${words} `;
 }
 
-/** The commands that begin so, have a word that does, or say so of what they do; in this order. */
+/** Commands that begin with it, then those with such a word, then those with it in their text. */
 export function matching<T extends { usage: string; doc?: string }>(
   query: string,
   commands: readonly T[],

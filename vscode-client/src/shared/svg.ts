@@ -1,4 +1,4 @@
-/** Drawings as values: the webview makes elements of them, an export makes text. */
+/** Drawings as values: the webview turns them into elements, an export into text. */
 
 export interface Shape {
   tag: string;

@@ -35,7 +35,7 @@ export function tierTitle(tier: string): string {
   return Object.hasOwn(titles, tier) ? (titles[tier] ?? tier) : tier;
 }
 
-/** What that means for the money. */
+/** What the tier means for the cost. */
 export function tierTip(tier: string): string {
   return t(
     'Stands {0} in the request (tier {1}): the further in front, the longer the provider’s cache keeps it.',

@@ -49,7 +49,7 @@ export function turnFigures(requests: readonly RequestStats[], first = 1): TurnF
   });
 }
 
-/** Null if one of them is not known: half a sum would be wrong. */
+/** Null if one of them is not known: a partial sum would be wrong. */
 function sum(
   parts: readonly RequestStats[],
   value: (one: RequestStats) => number | null,
@@ -67,7 +67,7 @@ function known(tokens: number): number | null {
   return tokens < 0 ? null : tokens;
 }
 
-/** Share of the turn's input that the cache gave, in percent; null where nobody knows. */
+/** Share of the turn's input that was read from the cache, in percent; null if not known. */
 export function hitRate(turn: TurnFigures): number | null {
   return turn.read === null || turn.input <= 0
     ? null
@@ -121,7 +121,7 @@ export function csv(turns: readonly TurnFigures[]): string {
 function cell(value: string | number | null): string {
   if (value === null) return '';
   if (typeof value === 'number') return String(value);
-  // A spreadsheet would run what begins like a formula.
+  // A spreadsheet would evaluate a cell that begins like a formula.
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

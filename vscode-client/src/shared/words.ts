@@ -1,4 +1,4 @@
-/** How a message begins, on one line and without the marks of Markdown. */
+/** The beginning of a message, on one line and without Markdown marks. */
 export function firstWords(text: string, length: number): string {
   const line = text
     .slice(0, 4 * length + 200)

@@ -17,7 +17,7 @@ export function complete(text: string, from: number): { said: string; next: numb
   return { said: plain(text.slice(from, next)), next };
 }
 
-/** Without the marks of Markdown; code is only mentioned. */
+/** Without Markdown marks; code is only mentioned. */
 export function plain(text: string): string {
   return text
     .replace(/^\s*(```|~~~)[\s\S]*?(?:^\s*\1.*$|$(?![\s\S]))/gm, ` ${texts.codeBlock} `)

@@ -37,7 +37,7 @@ function base64Length(bytes: number): number {
   return 4 * Math.ceil(bytes / 3);
 }
 
-/** What the browser cannot draw, no model can see; a picture without any bytes is none. */
+/** A picture that the browser cannot draw is refused, and so is an empty file. */
 async function isDamaged(file: File): Promise<boolean> {
   if (file.size === 0) return true;
   if (typeof createImageBitmap !== 'function') return false;
@@ -66,14 +66,14 @@ export function splitDataUri(uri: string): { mediaType: ImageType; data: string 
   return { mediaType, data };
 }
 
-/** Only pictures of our types are shown; a reply cannot bring in anything else. */
+/** Only pictures of these types are shown; a reply cannot load anything else. */
 export function isShowable(uri: string): boolean {
   return IMAGE_TYPES.some((type) => uri.startsWith(`data:${type};base64,`));
 }
 
 /**
  * File URIs among what was dropped, as VS Code's explorer and other programs give them. Where the
- * workspace is on another machine, the explorer names that, too; the extension runs there.
+ * workspace is on another machine, its URI names that machine; the extension runs there.
  */
 export function droppedUris(data: Pick<DataTransfer, 'getData'>): string[] {
   const found = data.getData('text/uri-list').split(/\r?\n/);

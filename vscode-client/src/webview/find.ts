@@ -7,7 +7,7 @@ import type { ShownMessage } from '../shared/model';
 const ALL = 'found';
 const CURRENT = 'found-now';
 
-/** Places in the messages, in order: a message once for each time that the words are in it. */
+/** Matches in order: a message's id once for each match in it. */
 export function matches(messages: readonly ShownMessage[], words: string): number[] {
   const wanted = words.toLowerCase();
   if (wanted === '') return [];

@@ -3,7 +3,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 
 /**
- * For a part with controls: if it goes while the focus is in it, the chat's input gets the focus.
+ * For a part with controls: if it disappears while it has the focus, the chat's input gets it.
  */
 export function useFocusBack<T extends HTMLElement>(): RefObject<T | null> {
   const part = useRef<T>(null);

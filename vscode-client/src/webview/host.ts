@@ -8,7 +8,7 @@ export interface ScrollPlace {
   above: number;
 }
 
-/** What survives when the webview is hidden and thrown away, and when the window is loaded anew. */
+/** What survives when the webview is hidden and disposed, and when the window is reloaded. */
 export interface Saved {
   draft: string;
   images: string[];

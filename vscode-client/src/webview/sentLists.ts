@@ -1,4 +1,4 @@
-/** The context that went with prompts, fetched when the user opens it. */
+/** The context that was sent with prompts, fetched when the user opens it. */
 import type { SentEntry } from '../shared/messages';
 
 export class SentLists {

@@ -68,7 +68,7 @@ export interface View {
   finding: boolean;
   /** The message that is to be in view; a new object each time. */
   revealed: { id: string } | null;
-  /** Grows when the input is to be focused. */
+  /** Incremented to focus the input. */
   focusRequests: number;
 }
 
@@ -91,9 +91,9 @@ export class Store {
   private announcedTo = 0;
   /** Commands that were sent and have not been answered. */
   private readonly commands = new Map<number, string>();
-  /** Which words of replies are files here. */
+  /** Words of replies that are files here. */
   readonly paths = new KnownPaths((paths) => this.post({ type: 'paths', paths }));
-  /** What went along with prompts. */
+  /** What was sent with prompts. */
   readonly sent = new SentLists((turnId) => this.post({ type: 'sentList', turnId }));
 
   constructor(
@@ -158,7 +158,7 @@ export class Store {
     this.save();
   }
 
-  /** Put a mention behind the draft; what it stands for becomes a chip. */
+  /** Append a mention to the draft; it becomes a chip. */
   mention(text: string): void {
     this.agreed.add(text);
     this.edit(appended(this.current.draft, text));
@@ -192,7 +192,7 @@ export class Store {
     if (left.length < mentioned.length) this.set({ mentioned: left });
   }
 
-  /** The pasted path stands in the draft as it was; in its place comes the mention. */
+  /** Replace the pasted path in the draft with its mention. */
   private located(pasted: string, mention: string): void {
     const { draft } = this.current;
     const at = draft.lastIndexOf(pasted);
@@ -266,7 +266,7 @@ export class Store {
     if (!choosing) this.set({ focusRequests: this.current.focusRequests + 1 });
   }
 
-  /** Change an earlier prompt in the input; sent, it goes on on a branch. */
+  /** Change an earlier prompt in the input; when it is sent, it begins a branch. */
   beginEdit(groupId: string, text: string): void {
     const draft = this.current.editing?.draft ?? this.current.draft;
     this.set({
@@ -288,7 +288,7 @@ export class Store {
     if (!finding) this.set({ focusRequests: this.current.focusRequests + 1 });
   }
 
-  /** Draw so much of the conversation that this message is in it. */
+  /** Draw enough of the conversation to include this message. */
   reveal(id: string): void {
     this.set({ revealed: { id } });
   }
@@ -299,7 +299,7 @@ export class Store {
 
   askCompletions(query: string | null): void {
     this.completionTicket = ++this.lastId;
-    // What was listed for fewer letters and no longer fits must not be taken by a quick Enter.
+    // A quick Enter must not take an entry that was listed for fewer letters and no longer fits.
     const wanted = query?.toLowerCase();
     const left =
       wanted === undefined
@@ -318,7 +318,7 @@ export class Store {
       case 'connection':
         this.connectionChanged(message.connection.kind);
         if (message.connection.kind === 'ready') {
-          // What could not be looked up before can be now.
+          // Look up what could not be looked up before.
           this.askedAbout = '';
           this.askMentions();
         }
@@ -432,7 +432,7 @@ export class Store {
     }
     if (before !== null && before.sessionId !== model.sessionId) {
       this.cancelEdit();
-      // What went wrong in one conversation says nothing in another.
+      // An error of one conversation means nothing in another.
       this.set({ hints: this.current.hints.filter(({ level }) => level !== 'error') });
     }
     this.settle();
@@ -464,7 +464,7 @@ export class Store {
         this.announcedTo = now.turn.text.length;
         this.say(texts.answering);
       }
-      // After a message with calls the next one begins anew.
+      // After a message with calls another message begins.
       if (now.turn.text.length < this.announcedTo) this.announcedTo = 0;
       const { said, next } = complete(now.turn.text, this.announcedTo);
       this.announcedTo = next;
@@ -516,7 +516,7 @@ export class Store {
   }
 }
 
-/** True if the server does not come back by itself. */
+/** True if the server does not restart by itself. */
 export function isBroken(kind: Connection['kind']): boolean {
   return ['failed', 'noPython', 'noServer', 'stopped'].includes(kind);
 }

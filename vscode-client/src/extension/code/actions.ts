@@ -105,7 +105,7 @@ function actionFor(verb: CodeVerb, kind: vscode.CodeActionKind, target: Target):
   return action;
 }
 
-/** In the user's language: it is the prompt that the user sees and the model gets. */
+/** In the user's language: the user sees this prompt, and the model gets it. */
 function promptOf(verb: CodeVerb, problems: boolean): string {
   const t = vscode.l10n.t;
   switch (verb) {
@@ -166,7 +166,7 @@ export async function around(
       symbols = inner.children ?? [];
     }
   } catch {
-    // No symbols: the line will do.
+    // Without symbols the line is enough.
   }
   return found ?? document.lineAt(at.line).range;
 }

@@ -1,6 +1,6 @@
 /**
- * Open edits in the file that they change: removed text is marked, and each part is taken or left
- * there.
+ * Open edits in the file that they change: removed text is marked, and each part is accepted or
+ * rejected there.
  */
 import * as vscode from 'vscode';
 import type { EditHunk, EditInfo } from '../../protocol';

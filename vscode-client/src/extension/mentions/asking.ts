@@ -1,9 +1,9 @@
-/** Mentions that are not clear: the user is asked before anything is sent. */
+/** Unclear mentions: the user is asked before anything is sent. */
 import * as vscode from 'vscode';
 import { choice } from '../confirm';
 import { describeError } from '../server/errors';
 
-/** Sends; where a mention is not clear, asks first and sends as the user says, or not. */
+/** Sends a prompt. Where a mention is not clear, it asks first and does what the user says. */
 export async function askedAboutMentions<T>(
   send: (mentions: 'ask' | 'text' | 'confirm') => Promise<T>,
 ): Promise<T> {

@@ -9,10 +9,10 @@ import { openFileLink } from '../openFile';
 import type { Session } from '../session';
 
 const SHOWN = 60;
-/** Files and folders of a list whose sizes are looked up. */
+/** How many files and folders of a list have their sizes looked up. */
 const SIZED = 12;
 const QUIET_MS = 150;
-/** How often, and after how long, an incomplete list is asked for again. */
+/** How often, and after how many milliseconds, an incomplete list is requested again. */
 const AGAIN = 5;
 const AGAIN_MS = 300;
 
@@ -65,7 +65,7 @@ export class Mentions implements vscode.Disposable {
   }
 
   /**
-   * What the letters behind an `@` can become. ``show`` is called again when sizes are known, and
+   * The completions of the letters after an `@`. ``show`` is called again when sizes are known, and
    * when the server has more: it answers with what there is.
    */
   async complete(query: string, show: (items: Completion[]) => void): Promise<void> {
@@ -171,7 +171,7 @@ export class Mentions implements vscode.Disposable {
       const found = none
         ? { mentions: [], given: [] }
         : await this.session.server.request('tierline/mention/resolve', { text: draft, given });
-      // What was typed meanwhile is looked up next.
+      // Look up next what was typed meanwhile.
       if (draft !== this.draft || given.length !== this.captured.length) return;
       this.said.fire({
         type: 'mentioned',
@@ -179,7 +179,7 @@ export class Mentions implements vscode.Disposable {
         given: found.given.map((one) => ({ ...chip(one), text: '' })),
       });
     } catch {
-      // Without chips the prompt can be sent all the same: it is asked about then.
+      // Without chips the prompt can still be sent: the server asks about it then.
     }
   }
 

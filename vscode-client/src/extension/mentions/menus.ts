@@ -1,4 +1,4 @@
-/** What menus of the explorer, terminals and the source control view bring into the chat. */
+/** Menu entries of the explorer, terminals and source control that bring things into the chat. */
 import * as vscode from 'vscode';
 import { resources } from '../files';
 import * as notify from '../notify';

@@ -19,7 +19,7 @@ const KINDS = ['problems', 'terminal', 'selection', 'editors'] as const;
 export class Provide implements StaticFeature {
   constructor(private readonly terminals: Terminals) {}
 
-  /** For each new connection, before it starts. */
+  /** Call it for each new client before it starts. */
   attach(client: LanguageClient): void {
     client.registerFeature(this);
     client.onRequest(EDITOR_PROVIDE, (params: EditorProvideParams) => this.given(params));

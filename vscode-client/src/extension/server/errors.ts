@@ -20,10 +20,10 @@ export class NotConnectedError extends Error {
 
 const NAMES = new Map<number, string>(Object.entries(ERRORS).map(([name, code]) => [code, name]));
 const METHOD_NOT_FOUND = -32601;
-/** JSON-RPC library: the connection ended before the answer, or was ended already. */
+/** Codes of the JSON-RPC library: the connection was closed before the answer or the request. */
 const DISCONNECTED = new Set([-32097, -32096]);
 
-/** In the library's own words it would help nobody. */
+/** The library's own message would not help the user. */
 const gone = (): Described => ({
   code: 'not_connected',
   message: t('The server ended before it answered.'),

@@ -74,12 +74,12 @@ async function sourceOf(context: LaunchContext): Promise<Source> {
   };
 }
 
-/** The next start makes Tierline's own environment anew; what is in it now may be damaged. */
+/** The next start makes Tierline's own environment again; the present one may be damaged. */
 export async function forgetEnvironment(context: LaunchContext): Promise<void> {
   await new Environment(context.storage.fsPath).forget();
 }
 
-/** The embedded model into Tierline's own environment. Somebody else's is not touched. */
+/** Installs the embedded model into Tierline's own environment, and into no other. */
 export async function addModel(context: LaunchContext): Promise<void> {
   const environment = new Environment(context.storage.fsPath);
   const source = await sourceOf(context);

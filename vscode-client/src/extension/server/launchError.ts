@@ -9,7 +9,7 @@ export class LaunchError extends Error {
     readonly kind: Extract<Connection['kind'], 'noPython' | 'noServer' | 'failed' | 'stopped'>,
     message: string,
     readonly advice: string,
-    /** Where Python can be had; shown as a button. */
+    /** Where to get Python; shown as a button. */
     readonly download: string = '',
   ) {
     super(message);

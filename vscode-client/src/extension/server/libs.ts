@@ -8,7 +8,7 @@ import * as path from 'node:path';
 
 export interface Libs {
   folder: string;
-  /** Versions of Python that it serves, such as ``3.11``. */
+  /** Versions of Python that it has libraries for, such as ``3.11``. */
   pythons: readonly string[];
   /** What pip is to install for the embedded model, which is never bundled. */
   model: readonly string[];
@@ -25,7 +25,7 @@ export async function bundledLibs(
   try {
     const found: unknown = JSON.parse(await fs.readFile(path.join(folder, 'libs.json'), 'utf8'));
     const { target, pythons, model, digest } = found as Record<string, unknown>;
-    // A package for another platform can be installed by hand; then the universal way remains.
+    // A package for another platform can be installed by hand; pip is used then.
     if (!matches(target, machine) || typeof digest !== 'string') return null;
     return { folder, pythons: texts(pythons), model: texts(model), digest };
   } catch {

@@ -5,21 +5,21 @@ export const PIP: readonly string[] = [
   ...['--progress-bar', 'off', '--prefer-binary'],
 ];
 
-/** What is going on, for the caller to put into words. */
+/** The step under way; the caller puts it into words. */
 export type Step =
   | { code: 'waiting' | 'creating' | 'server' | 'model' }
   | { code: 'installing' | 'checking' | 'retrying' }
   | { code: 'package'; name: string; size: string }
-  /** So many bytes of a download have come. */
+  /** Bytes of a download that have arrived. */
   | { code: 'far'; bytes: number; of: number };
 
-/** What kept pip from doing it, as far as that says what to do. */
+/** Why pip failed, as far as that decides the advice. */
 export type Cause = 'network' | 'certificate' | 'disk' | 'permission' | 'other';
 
 export class InstallError extends Error {
   constructor(
     message: string,
-    /** The line of the output that says most. */
+    /** The most telling line of the output. */
     readonly detail: string,
     override readonly cause: Cause = 'other',
   ) {
@@ -35,7 +35,7 @@ export interface Progress {
   signal: AbortSignal;
 }
 
-/** What of pip's output is worth showing: names and sizes, not lines of resolution. */
+/** The part of pip's output that is worth showing: names and sizes, not dependency resolution. */
 export function stepOf(line: string): Step | null {
   const download =
     /^\s*Downloading (\S+?)(?:-[^-\s]*)?(?:-\S+)?\.(?:whl|tar\.gz)(?: \(([^)]+)\))?/.exec(line);
@@ -49,7 +49,7 @@ export function stepOf(line: string): Step | null {
   return null;
 }
 
-/** Pip 24.1 and newer can write how far a download is, a line for each piece. */
+/** Pip 24.1 and newer can report a download's progress, a line for each piece. */
 export function saysProgress(version: string): boolean {
   const [, major, minor] = /^pip (\d+)\.(\d+)/.exec(version) ?? [];
   return Number(major) > 24 || (Number(major) === 24 && Number(minor) >= 1);
@@ -74,7 +74,7 @@ export function causeOf(output: string): Cause {
   return CAUSES.find(([, pattern]) => pattern.test(output))?.[0] ?? 'other';
 }
 
-/** The last line that speaks of an error, else the last line. */
+/** The last line about an error, else the last line. */
 export function lastError(output: string): string {
   const lines = output.trim().split('\n');
   return (lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1) ?? '').trim();

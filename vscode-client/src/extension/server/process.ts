@@ -5,7 +5,7 @@ import type { RunResult } from './python';
 export interface RunOptions {
   cwd: string;
   env?: NodeJS.ProcessEnv;
-  /** Kill it after so many milliseconds; 0 for never. */
+  /** Kill it after this many milliseconds; 0 for never. */
   timeout: number;
   signal?: AbortSignal;
   onLine?: (line: string) => void;

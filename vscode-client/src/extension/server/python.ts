@@ -235,7 +235,7 @@ function parse(stdout: string): {
   can: boolean;
   venv: boolean;
 } | null {
-  // A sitecustomize may print lines of its own before ours.
+  // A sitecustomize may print its own lines before ours.
   const line = stdout.trim().split('\n').at(-1) ?? '';
   try {
     const value: unknown = JSON.parse(line);

@@ -1,4 +1,4 @@
-/** How often a crashed server is started again by itself. */
+/** How often a crashed server is restarted automatically. */
 export class RestartBudget {
   private readonly times: number[] = [];
 

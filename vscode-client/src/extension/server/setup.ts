@@ -1,4 +1,4 @@
-/** Making the environment in view of the user: progress in words, failures with what to do. */
+/** Sets the environment up with visible progress, and reports failures with advice. */
 import * as vscode from 'vscode';
 import type { Environment, Source } from './environment';
 import { LaunchError } from './launchError';

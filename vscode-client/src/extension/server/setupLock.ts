@@ -1,7 +1,7 @@
 /**
  * One setup at a time: VS Code may open several windows at once, and all of them find that the
- * server is missing. Whoever makes the folder does the work and touches it while at it; a folder that
- * nobody has touched for a while belonged to a window that is gone.
+ * server is missing. The window that makes the folder does the work and touches it meanwhile; a folder
+ * that has not been touched for a while belonged to a window that is gone.
  */
 import * as fs from 'node:fs/promises';
 import { CancelledError } from './pip';
@@ -10,11 +10,11 @@ export interface LockOptions {
   signal: AbortSignal;
   /** Called once if another one is at work. */
   waiting(): void;
-  /** Milliseconds without a touch after which the holder counts as gone. */
+  /** Milliseconds without a touch until the holder counts as gone. */
   stale?: number;
 }
 
-/** Run ``work`` alone. It is told whether another one has worked before it. */
+/** Run ``work`` alone. Its argument says whether another window worked before it. */
 export async function alone<T>(
   folder: string,
   options: LockOptions,
@@ -55,6 +55,6 @@ async function abandoned(folder: string, stale: number): Promise<boolean> {
   try {
     return Date.now() - (await fs.stat(folder)).mtimeMs > stale;
   } catch {
-    return false; // it has just gone
+    return false; // it was removed meanwhile
   }
 }

@@ -26,7 +26,7 @@ export interface CacheState {
   stats: SessionStats | null;
   requests: readonly RequestStats[];
   error: string;
-  /** When the tiers came, in milliseconds: the time left counts from there. */
+  /** When the tiers arrived, in milliseconds: the remaining time counts from then. */
   received: number;
 }
 

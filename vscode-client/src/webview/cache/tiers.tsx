@@ -13,7 +13,7 @@ const SHOWN = 60;
 
 type Part = 'cached' | 'fresh' | 'stale' | 'delta';
 
-/** What a piece is in a bar. Bytes that something replaces are waste, whether cached or not. */
+/** The kind of a piece in a bar. Replaced bytes are waste, cached or not. */
 function partOf(item: CacheItem): Part {
   if (item.stale) return 'stale';
   if (item.kind !== 'item') return 'delta';

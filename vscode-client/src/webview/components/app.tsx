@@ -126,7 +126,7 @@ function ProviderChip(props: { provider: ProviderInfo | null; store: Store }): J
   );
 }
 
-/** What cannot be done in this folder, and what to do about it. */
+/** The folder's limits, and what to do about them. */
 function PlaceBox({ view, store }: { view: View; store: Store }): JSX.Element | null {
   const { trusted, virtual } = view.place;
   if (trusted && !virtual) return null;

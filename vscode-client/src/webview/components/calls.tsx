@@ -17,7 +17,7 @@ const ICONS: Readonly<Record<ToolCallInfo['status'], string>> = {
   interrupted: 'debug-stop',
 };
 
-/** An edit that was not made, or is no longer: its call ran, but there is nothing to tick off. */
+/** An edit that was not applied, or was undone: its call ran, but it gets no tick. */
 const UNMADE: Partial<Record<EditInfo['state'], string>> = {
   rejected: 'circle-slash',
   expired: 'circle-slash',
@@ -85,7 +85,7 @@ function Call(props: { call: ToolCallInfo; edit: EditInfo | undefined }): JSX.El
   );
 }
 
-/** What can be answered, by what is asked. */
+/** The possible answers to each kind of question. */
 const CONSENTS = {
   command: {
     icon: 'terminal',
@@ -158,7 +158,7 @@ export function ConsentCard({
 const LONG = 24;
 
 /**
- * Words and the room between them; long paths and addresses in parts. Together they are the text.
+ * Words and the spaces between them, long paths and addresses in parts; joined, they are the text.
  */
 function pieces(text: string): string[] {
   return text
@@ -214,7 +214,7 @@ function Applied({ edit, store }: { edit: EditInfo; store: Store }): JSX.Element
   );
 }
 
-/** A tick that was set or removed here. It counts until another client chooses otherwise. */
+/** A tick that was set or removed here. It counts until another client changes the choice. */
 interface Own {
   take: boolean;
   over: EditHunk['choice'];
@@ -303,14 +303,14 @@ function Decision({ edit, store }: { edit: EditInfo; store: Store }): JSX.Elemen
   );
 }
 
-/** A stable function, so that it is called when the input appears and not at each letter. */
+/** A stable function, so that it is called when the input appears and not at each keystroke. */
 function focusOnce(element: HTMLElement | null): void {
   element?.focus();
 }
 
 interface HunkProps {
   hunk: EditHunk;
-  /** Whether it is to be accepted; null if there is no choice. */
+  /** Whether it will be accepted; null if there is no choice. */
   choice: boolean | null;
   toggle: () => void;
   children?: ComponentChildren;
@@ -343,7 +343,7 @@ function Hunk({ hunk, choice, toggle, children }: HunkProps): JSX.Element {
   );
 }
 
-/** Without the indentation that all lines have: a sidebar is narrow. */
+/** Without the common indentation: a sidebar is narrow. */
 function dedent(before: readonly string[], after: readonly string[]): [string[], string[]] {
   const all = [...before, ...after].filter((text) => text.trim() !== '' && text !== '…');
   const indents = all.map((text) => /^[ \t]*/.exec(text)?.[0] ?? '');

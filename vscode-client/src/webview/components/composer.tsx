@@ -25,7 +25,7 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
   const open = mention !== null && completions.length > 0;
   const busy = model !== null && model.turn !== null;
 
-  // The view is drawn anew each time that it is shown, which may be for the view beside it.
+  // The view is drawn again each time it is shown, perhaps only for the view beside it.
   useEffect(() => {
     if (focusRequests > 0 || document.hasFocus()) input.current?.focus();
   }, [focusRequests]);
@@ -79,10 +79,10 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
     store.send(steer && busy);
   };
   const pressed = (event: KeyboardEvent): void => {
-    // While an input method composes, Enter and the arrows are its own.
+    // While an input method composes, Enter and the arrow keys belong to it.
     if (event.isComposing) return;
     const { key } = event;
-    // A command that is complete is carried out, not completed.
+    // A complete command is run, not completed.
     const chosen = completions[active];
     if (open && key === 'Enter' && store.view.draft.trim() === typed(chosen?.path ?? '').trim()) {
       event.preventDefault();
@@ -130,7 +130,7 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
         )}
         {model !== null && <FileChips files={model.files} roots={view.place.roots} store={store} />}
         <MentionChips
-          // What is being typed is not judged yet.
+          // A mention that is being typed is not judged yet.
           mentions={view.mentioned.filter(({ text }) => text !== `@${mention?.query ?? ''}`)}
           given={view.given}
           store={store}
@@ -279,7 +279,7 @@ function StatusLine({ model, store }: { model: Model; store: Store }): JSX.Eleme
   );
 }
 
-/** The file that the user looks at, or what is selected in it: one click takes it off. */
+/** The file that the user looks at, or what is selected in it: one click leaves it out. */
 function ActiveEditorChip({ active, store }: { active: ActiveChip; store: Store }): JSX.Element {
   const { label, path, selected, on } = active;
   return (
@@ -297,7 +297,7 @@ function ActiveEditorChip({ active, store }: { active: ActiveChip; store: Store 
   );
 }
 
-/** One line that could name a file; whether there is one is for the host to say. */
+/** One line that could be a path; the host says whether it is one. */
 function mayBePath(text: string): boolean {
   return text.length < 1_000 && /^(?!https?:)[^\n@"]*[\\/][^\n@"]*$/.test(text.trim());
 }

@@ -1,4 +1,4 @@
-/** An empty conversation: the ways to a model where there is none yet, else what one needs to know. */
+/** An empty conversation: the ways to a model where there is none yet, else a few hints. */
 import type { JSX } from 'preact';
 import { isUnserved } from '../../shared/ways';
 import type { Store, View } from '../store';

@@ -19,7 +19,7 @@ export function FindBar({ model, store }: { model: Model; store: Store }): JSX.E
   const go = (by: number): void => {
     if (found.length > 0) setAt((now) => (now + by + found.length) % found.length);
   };
-  // From the newest upwards: that is where one looks first.
+  // From the newest upwards, where users look first.
   useEffect(() => setAt(found.length - 1), [words]);
   useEffect(() => {
     const message = model.messages[found[at] ?? -1];
@@ -28,7 +28,7 @@ export function FindBar({ model, store }: { model: Model; store: Store }): JSX.E
       unmark();
       return;
     }
-    // Not while this is being drawn: what it changes is drawn, too.
+    // Not during a drawing, since it changes what is drawn.
     queueMicrotask(() => store.reveal(message.id));
     const before = found.indexOf(found[at] ?? -1);
     const frame = requestAnimationFrame(() => {

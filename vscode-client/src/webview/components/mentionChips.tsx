@@ -1,4 +1,4 @@
-/** What the next prompt mentions, and what was taken from the editor for it, each with a way to take it off. */
+/** The next prompt's mentions and editor content as chips, each with a button that removes it. */
 import type { JSX } from 'preact';
 import { tokens } from '../../shared/budget';
 import { iconOf } from '../../shared/mentions';

@@ -1,4 +1,4 @@
-/** The list that opens at `@` and `/`: what can go along, or be carried out. */
+/** The list that opens at `@` and `/`: mentions and commands. */
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { tokens } from '../../shared/budget';
@@ -65,7 +65,7 @@ function Row({ item }: { item: Completion }): JSX.Element {
   );
 }
 
-/** The words of a command as they are typed, what has to be added, and what it does below. */
+/** A command's words and arguments, with its description below. */
 function CommandRow({ item }: { item: Completion }): JSX.Element {
   const cut = item.path.search(/[[<]/);
   const words = cut < 0 ? item.path : item.path.slice(0, cut).trimEnd();

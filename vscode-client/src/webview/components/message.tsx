@@ -51,7 +51,7 @@ interface MessageProps {
   store: Store;
   /** The group to ask again, if that is possible here. */
   retry: string | null;
-  /** Whether the newest reply may be asked for once more, though it is complete. */
+  /** Whether the newest reply can be asked for again although it is complete. */
   again: boolean;
   /** Edits of the message's calls; empty without calls. */
   edits: readonly EditInfo[];
@@ -60,7 +60,7 @@ interface MessageProps {
 
 export const Message = memo((props: MessageProps): JSX.Element | null => {
   const { message, store, retry } = props;
-  if (message.role === 'tool') return null; // its call's row shows it
+  if (message.role === 'tool') return null; // its call's row shows the result
   if (message.role === 'system') return <Aside message={message} />;
   return message.role === 'user' ? (
     <Prompt message={message} store={store} retry={retry} />
@@ -256,7 +256,7 @@ function Thinking(props: {
   );
 }
 
-/** Why the answer is as it is, and what to do about it. */
+/** Why the reply is incomplete or missing, and what to do about it. */
 function EmbeddedLine({ store }: { store: Store }): JSX.Element {
   return (
     <div class="note embedded-line" data-testid="embedded-line">

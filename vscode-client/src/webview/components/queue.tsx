@@ -1,4 +1,4 @@
-/** The prompts that wait: what they say, and what can be done with them before they are sent. */
+/** The waiting prompts, and what can be done with them before they are sent. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { QueuedPrompt } from '../../protocol';
@@ -118,7 +118,7 @@ function Waiting({ prompt, index, last, busy, store }: WaitingProps): JSX.Elemen
   );
 }
 
-/** A stable function, so that it is called when the input appears and not at each letter. */
+/** A stable function, so that it is called when the input appears and not at each keystroke. */
 function focusOnce(element: HTMLElement | null): void {
   element?.focus();
 }

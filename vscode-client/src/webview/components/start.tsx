@@ -29,7 +29,7 @@ function Row({ icon, title, detail, testId, onClick }: RowProps): JSX.Element {
   );
 }
 
-/** What is not there, and how it would be. */
+/** Ways that are missing, and how to get them. */
 function Missing({ icon, text }: { icon: string; text: string }): JSX.Element {
   return (
     <li class="way missing">

@@ -14,16 +14,16 @@ import { Box, Icon } from './parts';
 /** Messages drawn at first; older ones on demand. */
 const PAGE = 60;
 /**
- * So many messages stand in one block. What is out of view is skipped by blocks: the browser looks
- * at each of them in every frame that scrolls, and at 2,000 messages that took most of the frame.
+ * Messages in one block. What is out of view is skipped by blocks: with 2,000 single messages the
+ * browser spent most of each frame on them while scrolling.
  */
 const BLOCK = 8;
-/** Nearer to the end than this counts as being at it, in pixels. */
+/** This near to the end counts as at the end, in pixels. */
 const NEAR = 32;
-/** The place is kept once scrolling has rested for so long. */
+/** The position is stored after scrolling has stopped for so many milliseconds. */
 const SAVE_MS = 200;
 
-/** One and the same, so that messages without calls are not drawn again. */
+/** A constant, so that messages without calls are not drawn again. */
 const NOTHING: readonly never[] = [];
 
 export function Transcript({ view, store }: { view: View; store: Store }): JSX.Element {
@@ -69,8 +69,8 @@ export function Transcript({ view, store }: { view: View; store: Store }): JSX.E
   useLayoutEffect(() => follow(false));
 
   const length = messages.length;
-  // What is being read stays where it is when older messages come above it. The browser sees to
-  // that, except at the very top.
+  // What is being read stays in place when older messages come above it. The browser does that,
+  // except at the very top.
   const reading = useRef<Omit<ScrollPlace, 'session'> | null>(null);
   const more = (): void => {
     reading.current = scroller.current === null ? null : topmost(scroller.current);
@@ -82,7 +82,7 @@ export function Transcript({ view, store }: { view: View; store: Store }): JSX.E
     const target = element !== null && place !== null ? find(element, place.message) : null;
     if (element !== null && target !== null) scrollTo(element, target, place?.above ?? 0);
   }, [pages]);
-  // Older messages come by themselves before the top is reached; the button is for the keyboard.
+  // Older messages are drawn before the top is reached; the button is for the keyboard.
   useEffect(() => {
     if (earlier.current === null || typeof IntersectionObserver === 'undefined') return;
     const seen = new IntersectionObserver(
@@ -116,7 +116,7 @@ export function Transcript({ view, store }: { view: View; store: Store }): JSX.E
             <PendingPrompt key={prompt.ticket} prompt={prompt} />
           ))}
           {model?.consents
-            .filter((one) => one.callId === '') // asked before the turn has a reply to stand in
+            .filter((one) => one.callId === '') // asked before the turn has a reply to show it in
             .map((one) => (
               <ConsentCard key={one.id} consent={one} store={store} />
             ))}
@@ -153,7 +153,7 @@ function Messages(props: { model: Model; from: number; store: Store }): JSX.Elem
   const messages = model.messages.slice(from);
   const last = model.messages.findLast(({ role }) => role !== 'system' && role !== 'tool');
   const blocks = new Map<number, JSX.Element[]>();
-  /** By its place in the conversation: what has been drawn never goes to another block. */
+  /** By its place in the conversation: a drawn message never moves to another block. */
   const put = (place: number, item: JSX.Element): void => {
     const block = Math.floor(place / BLOCK);
     const items = blocks.get(block);
@@ -256,8 +256,8 @@ function PendingPrompt({ prompt }: { prompt: Pending }): JSX.Element {
 }
 
 /**
- * Whether the end is in view is the user's choice; it is only ever changed by scrolling. What
- * greets in an empty conversation is read from its beginning.
+ * Whether the end is in view is the user's choice, which only scrolling changes. The greeting of an
+ * empty conversation is shown from its beginning.
  */
 function useFollowing(
   scroller: { readonly current: HTMLElement | null },
@@ -305,13 +305,13 @@ function useFollowing(
       if (wanted.current !== null) following.current = false;
       else if (rest < NEAR) following.current = true;
       else if (up) following.current = false;
-      // Else the end went away by itself: what comes into view turns out taller than was thought.
+      // Otherwise the end moved: a message that came into view is taller than estimated.
       else follow(false);
       setAway(!following.current);
       clearTimeout(timer);
       timer = setTimeout(save, SAVE_MS);
     };
-    /** From here on the user decides. */
+    /** From now on the user decides. */
     const touched = (): void => {
       wanted.current = null;
     };
@@ -376,7 +376,7 @@ function topmost(element: HTMLElement): Omit<ScrollPlace, 'session'> | null {
   return null;
 }
 
-/** The user has marked text here; moving it away would be rude. */
+/** The user has selected text here, so it must not move. */
 function selecting(element: HTMLElement): boolean {
   const selection = document.getSelection();
   return (

@@ -1,4 +1,4 @@
-/** The context that went with a prompt, as chips; each opens the text that was sent. */
+/** The context that was sent with a prompt, as chips; each opens its text. */
 import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { SentGroup } from '../../protocol';
@@ -18,7 +18,7 @@ interface WentAlongProps {
 export function WentAlong({ message, store }: WentAlongProps): JSX.Element | null {
   const [open, setOpen] = useState<{ kind: string; entries: readonly SentEntry[] } | null>(null);
   const list = useId();
-  // An older server says neither.
+  // An older server sends neither.
   const { attached = [], sent = [] } = message;
   if (attached.length === 0 && sent.length === 0) return null;
   const show = (key: string): void =>

@@ -1,4 +1,4 @@
-/** Code blocks: what is in them, whose file it is, and what can be done with it. */
+/** Code blocks: their text, the file that they belong to, and their buttons. */
 import type { VNode } from 'preact';
 import { candidates } from '../../shared/paths';
 import { texts } from '../texts';
@@ -6,7 +6,7 @@ import { highlight } from './highlight';
 import { type IsFile, withFiles } from './text';
 import { h, type Tree } from './tree';
 
-/** Longer blocks are as high as this many lines and scroll, until they are opened. */
+/** Longer blocks are folded to this many lines and scroll, until they are opened. */
 const LONG_LINES = 30;
 const SHELLS = new Set([
   'bash',
@@ -23,7 +23,7 @@ const SHELLS = new Set([
 const NAMING = /comment|string|addition|deletion|meta|link/;
 const PLAIN = new Set(['', 'text', 'txt', 'plain', 'plaintext', 'console', 'output', 'log']);
 
-/** ``info``: what stands behind the fence, e.g. "python src/a.py" or "ts title=\"a.ts\"". */
+/** ``info``: the text after the fence, e.g. "python src/a.py" or "ts title=\"a.ts\"". */
 export function codeBlock(content: string, info: string, isFile: IsFile, final: boolean): VNode {
   const code = content.replace(/\n$/, '');
   const language = languageOf(info);
@@ -63,7 +63,7 @@ export function codeBlock(content: string, info: string, isFile: IsFile, final: 
   return h('div', attrs, kids);
 }
 
-/** Files stand in comments, in texts and behind commands; elsewhere "a.b" is no file. */
+/** Files are named in comments, in strings and after commands; elsewhere "a.b" is no file. */
 function coloured(code: string, language: string, isFile: IsFile): Tree[] {
   const named: IsFile = isFile && ((path) => /[./\\]/.test(path) && isFile(path));
   const all = SHELLS.has(language.toLowerCase()) ? named : null;
@@ -77,7 +77,7 @@ function languageOf(info: string): string {
   return word.includes('/') ? '' : word.replace(/[^\w+#.-]/g, '').slice(0, 30);
 }
 
-/** The file that a block says it belongs to: behind the fence, or in a comment on its first line. */
+/** The file that a block names: after the fence, or in a comment on its first line. */
 function pathOf(info: string, code: string): string {
   const rest = info.trim().replace(/^[\w+#.-]+/, '');
   const named = /(?:title|path|file(?:name)?)=["']?([^"'\s}]+)/.exec(rest)?.[1];

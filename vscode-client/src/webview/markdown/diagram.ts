@@ -30,7 +30,7 @@ function schedule(element: Element): void {
   queue = queue.then(() => draw(element)).catch(() => {});
 }
 
-/** Colours are in the picture; another theme wants another. */
+/** Colours are part of the picture, so each theme needs its own. */
 function followTheme(): void {
   if (typeof MutationObserver === 'undefined') return;
   new MutationObserver(() => {

@@ -36,7 +36,7 @@ const lowlight = createLowlight({
 });
 lowlight.registerAlias({ javascript: ['jsx'], typescript: ['tsx'], ini: ['toml'] });
 
-/** Longer code is shown without colours: they would cost more than they help. */
+/** Longer code is shown without colours: they would take too long. */
 const MAX_LENGTH = 30_000;
 
 type Hast = ReturnType<typeof lowlight.highlight>['children'][number];

@@ -3,7 +3,7 @@
 const loads = new Map<string, Promise<void>>();
 const script = document.currentScript as HTMLScriptElement | null;
 
-/** ``dist/name.js`` as a script that the page's policy lets in. */
+/** ``dist/name.js`` as a script that the page's policy allows. */
 export function loadScript(name: string): Promise<void> {
   return once(`${name}.js`, (done, failed) => {
     const element = document.createElement('script');

@@ -1,4 +1,4 @@
-/** Formulas, set by KaTeX once one comes; until then, and where one is wrong, their source shows. */
+/** Formulas, set by KaTeX. Until it is loaded, and for a wrong formula, the source is shown. */
 import type { VNode } from 'preact';
 import { loadScript, loadStyle } from './lazy';
 import { drawn, h } from './tree';
@@ -7,7 +7,7 @@ interface Katex {
   render(source: string, element: HTMLElement, options: Record<string, unknown>): void;
 }
 
-/** Longer ones are left as they are: they would block the page. */
+/** Longer formulas stay source: they would block the page. */
 const MAX_LENGTH = 5_000;
 
 export function math(source: string, display: boolean): VNode {

@@ -1,7 +1,7 @@
-/** Which words of replies are files of the workspace: asked of the host in batches, and kept. */
+/** Which words of replies are files of the workspace: asked of the host in batches, and cached. */
 import { MAX_PATHS } from '../../shared/paths';
 
-/** So long a word that is no file is believed to be none; the model may make it meanwhile. */
+/** How long, in milliseconds, a word counts as no file; the model may create it meanwhile. */
 const FRESH_MS = 10_000;
 const WAIT_MS = 120;
 
@@ -13,14 +13,14 @@ export class KnownPaths {
 
   constructor(private readonly ask: (paths: string[]) => void) {}
 
-  /** False until the host has said that it is there. */
+  /** False until the host has confirmed the file. */
   has(path: string): boolean {
     const one = this.known.get(path);
     if (one === undefined || (!one.exists && Date.now() - one.at > FRESH_MS)) this.want(path);
     return one?.exists === true;
   }
 
-  /** What the host says of the paths it was asked about. */
+  /** The host's answer about paths. */
   answer(asked: readonly string[], found: readonly string[]): void {
     const there = new Set(found);
     let news = false;
@@ -32,7 +32,7 @@ export class KnownPaths {
     if (news) for (const listener of this.listeners) listener();
   }
 
-  /** Called when words turn out to be files. Returns what ends it. */
+  /** Called when words turn out to be files. Returns a function that unsubscribes. */
   listen(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

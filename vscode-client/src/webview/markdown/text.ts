@@ -3,14 +3,14 @@ import { candidates, hrefOf } from '../../shared/paths';
 import { texts } from '../texts';
 import { h, type Tree } from './tree';
 
-/** Asks whether a word names a file; null where nobody is asked. */
+/** Asks whether a word names a file; null to ask nothing. */
 export type IsFile = ((path: string) => boolean) | null;
 
 /** Embeddings, overrides and isolates, which can make code read otherwise than it runs. */
 const TURNING = /[\u202A-\u202E\u2066-\u2069]/u;
 const HIDDEN = /[\u202A-\u202E\u2066-\u2069\u200E\u200F\u061C\u200B\u2060\uFEFF\u00AD]/u;
 
-/** Nothing is taken out: what is copied is what was written. */
+/** Nothing is removed: a copy has the original characters. */
 export function withControls(text: string, code: boolean): Tree[] {
   const wanted = code ? HIDDEN : TURNING;
   if (!wanted.test(text)) return text === '' ? [] : [text];

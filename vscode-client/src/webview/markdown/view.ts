@@ -16,7 +16,7 @@ import { h, type Tree } from './tree';
 const parser = new MarkdownIt({ html: false, linkify: true, breaks: false })
   .use(tasklist, { label: false })
   .use(footnote)
-  // What it would render is never used: only its tokens are.
+  // Only its tokens are used, never its rendered HTML.
   .use(tex, { delimiters: 'all', render: () => '' });
 type Token = ReturnType<typeof parser.parse>[number];
 parser.validateLink = (href) => parseLink(href) !== null;
@@ -31,7 +31,7 @@ const TAGS: Readonly<Record<string, string>> = {
   ...{ strong: 'strong', em: 'em', s: 's', code: 'code', a: 'a' },
 };
 
-/** Their direction is that of what they say: a reply may be in Hebrew with English code. */
+/** Their text decides the direction: a reply may be in Hebrew with English code. */
 const DIRECTED = new Set(['p', 'h3', 'h4', 'h5', 'h6', 'li', 'blockquote', 'th', 'td']);
 
 /** A top-level block with the lines that it was made from. */
@@ -42,7 +42,7 @@ export interface Block {
 
 interface Context {
   isFile: IsFile;
-  /** The reply is complete: nothing in it is half a formula or half a diagram. */
+  /** The reply is complete: no formula or diagram in it is cut off. */
   final: boolean;
 }
 
@@ -163,7 +163,7 @@ function number(token: Token): number {
   return Number((token.meta as { id?: number } | null)?.id ?? 0) + 1;
 }
 
-/** Where it leads is found when it is clicked: several replies have a first footnote. */
+/** Its target is looked up when it is clicked: several replies may have a footnote 1. */
 function footnoteLink(token: Token, to: 'note' | 'back', text: string): VNode {
   const attrs = { href: '#', class: 'footnote', [`data-${to}`]: String(number(token)) };
   const label = to === 'note' ? texts.footnote(text) : texts.footnoteBack;
@@ -293,7 +293,7 @@ export class MarkdownView {
   }
 }
 
-/** A tick in place of the icon for a moment. */
+/** Shows a tick in place of the icon for a moment. */
 function confirmOn(button: Element): void {
   const icon = button.querySelector('.codicon');
   if (icon === null) return;
