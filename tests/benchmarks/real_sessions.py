@@ -74,6 +74,8 @@ def summed(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "cheaper_or_the_same_share": round(
             statistics.fmean(all(r > 1 - SAME for r in row["others"].values()) for row in rows), 3
         ),
+        "ideal_costs_less": sum(row["ideal"] < 1 - SAME for row in rows),
+        "ideal_costs_the_same": sum(abs(row["ideal"] - 1) <= SAME for row in rows),
         "cheaper_than": {
             name: round(statistics.fmean(row["others"][name] > 1 for row in rows), 3)
             for name in rows[0]["others"]
@@ -136,6 +138,15 @@ def losses(result: dict[str, Any]) -> str:
     """Every session that another arrangement made cheaper, by how much."""
     rows = result["by_session"]
     said = []
+    ideal = [f"{n} ({100 * (1 / row['ideal'] - 1):.1f} %)" for n, row in rows.items()
+             if row["ideal"] < 1 - SAME]  # fmt: skip
+    apart = (
+        "Those send a file that the model created when it comes into the chat. A conversation that "
+        "only grows and does not send it again would cost "
+        f"less than Tierline in {len(ideal)} of {len(rows)}"
+        + (": " + ", ".join(ideal) if ideal else "")
+        + f"; the same, within {SAME:.1%}, in {result['ideal_costs_the_same']}.\n"
+    )
     for other in OTHERS:
         lost = {n: row["others"][other] for n, row in rows.items() if row["others"][other] <= 1}
         for words, found in (
@@ -146,11 +157,11 @@ def losses(result: dict[str, Any]) -> str:
             if told:
                 said.append(f"* {other} {words} in {len(found)} of {len(rows)}: {told}")
     if not said:
-        return "No session was cheaper, or as cheap, in another arrangement.\n"
+        return f"No session was cheaper, or as cheap, in another arrangement. {apart}"
     head = (
         "Sessions in which another arrangement costs less, or the same; how much dearer Tierline is"
     )
-    return f"{head}:\n\n" + "\n".join(said) + "\n"
+    return f"{head}:\n\n" + "\n".join(said) + f"\n\n{apart}"
 
 
 if __name__ == "__main__":

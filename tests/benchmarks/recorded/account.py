@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import re
 import statistics
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from benchmarks.cache_bound import Bound
 from benchmarks.cache_simulator import CacheSimulator
-from benchmarks.recorded.arrangements import Others
+from benchmarks.recorded.arrangements import IDEAL, NAMES, Others
 from benchmarks.recorded.parts import outdated, parts, updates
 from benchmarks.recorded.replay import Played
 
@@ -46,7 +47,8 @@ def account(played: Played) -> dict[str, Any]:
         ]
         own = {path: f"use:{use}" for path, use in sent.own.items() if f"use:{use}" in found.talk}
         bound.request(sent.at, found.talk, sent.files, own, found.held)
-        others.request(sent.body, found.newest, sent.files, sent.own, sent.at, found.front)
+        wrote = {path for path, text in sent.files.items() if written(text, found.held.get(path))}
+        others.request(sent.body, found.newest, sent.files, sent.own, sent.at, found.front, wrote)
         old, gone = outdated(found)
         shares.append((old + gone) / max(found.total, 1.0))
         left.append(gone / max(found.total, 1.0))
@@ -60,9 +62,10 @@ def account(played: Played) -> dict[str, Any]:
         "tokens": round(total / max(len(played.sent), 1)),
         "over_bound": round(cost / least, 3),
         "cost": round(cost),
-        "others": {name: round(paid / cost, 3) for name, paid in others.costs.items()},
+        "others": {name: round(others.costs[name] / cost, 3) for name in NAMES},
+        "ideal": round(others.costs[IDEAL] / cost, 3),
         "read": round(read / total, 3),
-        "others_read": {n: round(others.read[n] / others.total[n], 3) for n in others.read},
+        "others_read": {n: round(others.read[n] / others.total[n], 3) for n in NAMES},
         "outdated_mean": round(statistics.fmean(shares), 4),
         "outdated_worst": round(max(shares), 4),
         "left_mean": round(statistics.fmean(left), 4),
@@ -75,6 +78,12 @@ def account(played: Played) -> dict[str, Any]:
         "failed": played.failed,
         "wrong": stale_files + faults,
     }
+
+
+def written(text: str, held: Mapping[str, Collection[str]] | None) -> bool:
+    """Whether the model's calls that are sent have every line of a text."""
+    calls = (lines for key, lines in (held or {}).items() if key.startswith("use:"))
+    return set(text.splitlines()) <= {line for lines in calls for line in lines}
 
 
 def same(shown: str, real: str) -> bool:

@@ -7,6 +7,8 @@ the same content, and what differs is its order, what is sent again, and the cac
 * ``append-only``: a conversation that only grows, with a mark on each of the last two messages of
   the user. A file stands where it came in; if others change it, it is sent again in full. That is
   what agents do that read files by tools (the prompt caching of Cline, Roo Code and OpenCode).
+  ``IDEAL`` is the same without what they do send again: a file that the model created, when it
+  comes into the chat. It is no tool's, and reported apart.
 * ``three marks``: instructions, then the files as they are now, then the conversation; marks behind
   the instructions, behind the files and at the end, as in the provider's own advice for long
   documents. An edit of a file changes what stands before the conversation.
@@ -23,7 +25,7 @@ None of them summarises: they do that near the window's end, which no session he
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from attrs import define, field
@@ -31,6 +33,7 @@ from attrs import define, field
 from benchmarks.cache_simulator import CacheSimulator
 
 MAP_TOKENS = 1024
+IDEAL = "append-only, ideal"
 NAMES = ("append-only", "three marks", "sections with a map")
 _SYMBOL = re.compile(
     r"^\s*(?:export |public |async |static )*(?:def|class|function|fn|func|interface|struct|type)"
@@ -39,6 +42,32 @@ _SYMBOL = re.compile(
 )
 Block = dict[str, Any]
 Message = tuple[str, list[Block]]
+
+
+@define
+class Growing:
+    """A conversation that only grows."""
+
+    ideal: bool = False
+    """Files that the model created are not sent when they come into the chat."""
+    said: list[Message] = field(factory=list)
+    _shown: dict[str, str] = field(factory=dict)
+    """What it has sent of each file."""
+
+    def changes(
+        self, files: Mapping[str, str], own: Mapping[str, str], wrote: Collection[str]
+    ) -> list[Block]:
+        """The files that have to be sent. ``own``: those that the model changed last, by its call;
+        ``wrote``: those of which it wrote every line.
+        """
+        found = []
+        for path, text in files.items():
+            before = self._shown.get(path)
+            new = before is None and not (self.ideal and path in own and path in wrote)
+            if new or (before not in (None, text) and path not in own):
+                found.append(_file(path, text))
+        self._shown = dict(files)
+        return found
 
 
 @define
@@ -55,9 +84,9 @@ class Others:
     _head: tuple[list[Block], list[Block]] | None = None
     _front: list[Block] = field(factory=list)
     _talk: list[Message] = field(factory=list)
-    _shown: dict[str, str] = field(factory=dict)
-    """What append-only has sent of each file."""
-    _appended: list[Message] = field(factory=list)
+    _growing: dict[str, Growing] = field(
+        factory=lambda: {NAMES[0]: Growing(), IDEAL: Growing(ideal=True)}
+    )
 
     def request(
         self,
@@ -67,9 +96,11 @@ class Others:
         own: Mapping[str, str],
         now: float,
         front: Sequence[Block] = (),
+        wrote: Collection[str] = (),
     ) -> None:
         """One request. ``new``: the blocks of its last message without files; ``front``: what
-        stands before that at the first request (the map and the tree of the repository).
+        stands before that at the first request (the map and the tree of the repository); ``wrote``:
+        files of which the model wrote every line.
         """
         if self._head is None:
             tools = [dict(tool) for tool in body.get("tools", ())]
@@ -80,27 +111,20 @@ class Others:
         if said and self._talk:
             reply: Message = ("assistant", _bare(said[0]["content"]))
             self._talk.append(reply)
-            self._appended.append(reply)
+            for one in self._growing.values():
+                one.said.append(reply)
         blocks = _bare(new) or [_text("Go on.")]
         if not self._talk and front:
             self._front = _bare(front)
-            self._appended.append(("user", self._front))
+            for one in self._growing.values():
+                one.said.append(("user", self._front))
         self._talk.append(("user", blocks))
-        self._appended.append(("user", [*self._changes(files, own), *blocks]))
-        self._send("append-only", self._append_only(), now)
+        for name, one in self._growing.items():
+            one.said.append(("user", [*one.changes(files, own, wrote), *blocks]))
+            users = [n for n, (role, _) in enumerate(one.said) if role == "user"]
+            self._send(name, self._body(one.said, marked=set(users[-2:])), now)
         self._send("three marks", self._three_marks(files), now)
         self._send("sections with a map", self._sections(files, blocks), now)
-
-    def _changes(self, files: Mapping[str, str], own: Mapping[str, str]) -> list[Block]:
-        found = []
-        for path, text in files.items():
-            before = self._shown.get(path)
-            if before is None or (before != text and path not in own):
-                found.append(_file(path, text))
-            self._shown[path] = text
-        for path in [path for path in self._shown if path not in files]:
-            del self._shown[path]
-        return found
 
     def _send(self, name: str, body: dict[str, Any], now: float) -> None:
         cache = self.caches.setdefault(name, CacheSimulator(self.minimum))
@@ -108,10 +132,6 @@ class Others:
         self.costs[name] = self.costs.get(name, 0.0) + outcome.cost
         self.read[name] = self.read.get(name, 0.0) + outcome.read
         self.total[name] = self.total.get(name, 0.0) + outcome.total
-
-    def _append_only(self) -> dict[str, Any]:
-        users = [n for n, (role, _) in enumerate(self._appended) if role == "user"]
-        return self._body(self._appended, marked=set(users[-2:]))
 
     def _three_marks(self, files: Mapping[str, str]) -> dict[str, Any]:
         shown = [*self._front, *(_file(path, text) for path, text in files.items())]

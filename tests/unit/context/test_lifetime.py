@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tierline.context.tiers.base import Pricing
-from tierline.context.tiers.lifetime import MARGIN, choose_ttl, keep_alive, survival
+from tierline.context.tiers.lifetime import MARGIN, choose_ttl, keep_alive, missed, survival
 
 PRICES = Pricing(input=3, read=0.3, write_5m=3.75, write_1h=6)
 
@@ -22,25 +22,45 @@ def ask(**changes: Any) -> Any:
     return keep_alive(**{**facts, **changes})
 
 
+def lived(gaps: list[float], size: int = 50_000, growth: int = 500) -> str:
+    """The lifetime that is chosen when all is written anew after these pauses."""
+    amount = missed(0.0, 0, size, None, PRICES)
+    for number, gap in enumerate(gaps):
+        now = size + number * growth
+        amount = missed(amount, now, now + growth, gap, PRICES)
+    return choose_ttl(amount, size + len(gaps) * growth, PRICES).ttl
+
+
 @pytest.mark.parametrize(
     ("gaps", "ttl"),
     [([30.0] * 20, "5m"), ([900.0] * 20, "1h"), ([20_000.0] * 20, "5m"), ([], "5m")],
 )
 def test_the_lifetime_follows_the_pauses(gaps: list[float], ttl: str) -> None:
     """Before any was seen, the write that costs less is the one that is paid."""
-    assert choose_ttl(gaps, 50_000, 500, PRICES).ttl == ttl
+    assert lived(gaps) == ttl
 
 
-def test_one_long_pause_is_not_enough_for_a_dear_write_but_the_third_is() -> None:
-    assert choose_ttl([60.0, 900.0], 50_000, 500, PRICES).ttl == "5m"
-    assert choose_ttl([60.0, 900.0, 40.0, 700.0, 900.0], 50_000, 500, PRICES).ttl == "1h"
+def test_long_pauses_must_have_cost_four_times_the_dear_write() -> None:
+    assert lived([60.0, 900.0]) == "5m"
+    assert lived([60.0, 900.0, 40.0, 700.0, 900.0]) == "5m"
+    late = [60.0, 900.0, 40.0, 700.0, 900.0, 800.0]
+    assert lived(late) == "1h"
+    assert lived(late, size=500, growth=20_000) == "5m", "there was little to write at first"
+
+
+def test_pauses_that_no_lifetime_survives_speak_against_a_dear_write() -> None:
+    assert lived([900.0] * 4) == "1h"
+    assert lived([900.0] * 4 + [20_000.0] * 2) == "5m"
+    assert lived([900.0] * 6 + [20_000.0]) == "1h", "one of them does not change it"
 
 
 def test_the_users_choice_and_the_providers_offer_come_first() -> None:
-    assert choose_ttl([30.0] * 20, 50_000, 500, PRICES, "1h").ttl == "1h"
-    assert choose_ttl([900.0] * 20, 50_000, 500, PRICES, "5m").ttl == "5m"
+    assert choose_ttl(0.0, 50_000, PRICES, "1h").ttl == "1h"
+    assert choose_ttl(1e9, 50_000, PRICES, "5m").ttl == "5m"
     only = Pricing(ttls=("5m",))
-    assert choose_ttl([900.0] * 20, 50_000, 500, only, "1h").ttl == "5m"
+    assert choose_ttl(1e9, 50_000, only, "1h").ttl == "5m"
+    assert missed(5.0, 100, 200, 900.0, only) == 0
+    assert choose_ttl(1e9, 50_000, Pricing(ttls=()), "1h").ttl == "5m"
 
 
 def test_a_ping_is_sent_only_shortly_before_the_end() -> None:

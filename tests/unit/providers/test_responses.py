@@ -12,7 +12,7 @@ from attrs import evolve
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, Thinking, ToolSpec, Ttl
 from tierline.context.tiers.base import Pricing
-from tierline.context.tiers.lifetime import choose_ttl
+from tierline.context.tiers.lifetime import choose_ttl, missed
 from tierline.providers.base import (
     ReasoningChunk,
     ReasoningDone,
@@ -196,7 +196,11 @@ def test_responses_is_spoken_where_it_is_better_or_asked_for(
 
 def test_the_longer_lifetime_is_asked_for_by_a_user_who_comes_back_late() -> None:
     prices = Pricing(input=4, read=0.4, write_5m=5, write_1h=10, ttls=("30m", "12h"))
-    assert choose_ttl([7000.0] * 9, 50_000, 500, prices).ttl == "12h"
-    assert choose_ttl([60.0] * 30, 50_000, 9_000, prices).ttl == "30m"
-    assert choose_ttl([], 50_000, 500, prices, "5m").ttl == "30m"
-    assert choose_ttl([], 50_000, 500, prices, "1h").ttl == "12h"
+    late = quick = 0.0
+    for _ in range(9):
+        late = missed(late, 50_000, 50_500, 7000.0, prices)
+        quick = missed(quick, 50_000, 50_500, 60.0, prices)
+    assert choose_ttl(late, 50_000, prices).ttl == "12h"
+    assert choose_ttl(quick, 50_000, prices).ttl == "30m"
+    assert choose_ttl(late, 50_000, prices, "5m").ttl == "30m"
+    assert choose_ttl(quick, 50_000, prices, "1h").ttl == "12h"

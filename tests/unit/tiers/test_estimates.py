@@ -21,7 +21,7 @@ from tierline.context.tiers.base import (
     is_cold,
 )
 from tierline.context.tiers.hazard import DIRTY, PRIORS, VISIBLE, hazard, observe
-from tierline.context.tiers.lifetime import ACTIVE, MARGIN, choose_ttl, keep_alive, survival
+from tierline.context.tiers.lifetime import ACTIVE, MARGIN, keep_alive, survival
 
 # --- hazard --------------------------------------------------------------------------------------
 
@@ -65,8 +65,6 @@ def test_a_new_item_says_nothing_and_one_that_is_gone_is_forgotten() -> None:
 
 # --- lifetimes -----------------------------------------------------------------------------------
 
-ONE_HOUR = Pricing()
-
 
 def test_survival_is_a_share_of_the_pauses() -> None:
     quick = survival([30.0] * 100, 0.0, 300.0)
@@ -74,20 +72,6 @@ def test_survival_is_a_share_of_the_pauses() -> None:
     assert survival([900.0] * 100, 0.0, 300.0) < 0.1
     assert survival([900.0] * 100, 600.0, 1000.0) > 0.95, "given that ten minutes have passed"
     assert survival([], 10_000.0, 20_000.0) == 0.0
-
-
-def test_short_pauses_call_for_five_minutes_and_long_ones_for_an_hour() -> None:
-    assert choose_ttl([20.0] * 60, 30_000, 500, ONE_HOUR).ttl == "5m"
-    assert choose_ttl([900.0] * 60, 30_000, 500, ONE_HOUR).ttl == "1h"
-    assert choose_ttl([90_000.0] * 60, 30_000, 500, ONE_HOUR).ttl == "5m", "an hour is no help"
-
-
-def test_the_users_setting_and_the_providers_offer_decide_first() -> None:
-    assert choose_ttl([900.0] * 60, 30_000, 500, ONE_HOUR, "5m").ttl == "5m"
-    assert choose_ttl([20.0] * 60, 30_000, 500, ONE_HOUR, "1h").ttl == "1h"
-    only = evolve(ONE_HOUR, ttls=("5m",))
-    assert choose_ttl([900.0] * 60, 30_000, 500, only, "1h").ttl == "5m"
-    assert choose_ttl([900.0] * 60, 30_000, 500, evolve(ONE_HOUR, ttls=())).ttl == "5m"
 
 
 def kept(idle: float = 280, since_use: float = 285, spent: float = 0.0, **facts: float) -> bool:

@@ -229,6 +229,10 @@ class CacheState:
     requests: int = 0
     gaps: tuple[float, ...] = ()
     """Seconds between requests that began a turn, newest last."""
+    size: int = 0
+    """Tokens of the last request."""
+    missed: float = 0.0
+    """What longer lifetimes would have saved so far (``lifetime.missed``)."""
     group: str = ""
     """The turn of the last request."""
     seen: Mapping[str, str] = field(factory=dict)
@@ -277,6 +281,8 @@ class CacheState:
                 and isinstance(sent.at, int | float)
                 and isinstance(sent.kept, int | float)
                 and isinstance(sent.requests, int)
+                and isinstance(sent.size, int)
+                and isinstance(sent.missed, int | float)
                 and sent.ttl in LIFETIMES
             )
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):

@@ -2,7 +2,7 @@
 
 Both are rent-or-buy decisions. Surviving a pause costs a more expensive write (one hour instead of
 five minutes) or a read of the whole prefix every few minutes; not surviving it costs writing the
-prefix anew. This user's pauses decide.
+prefix anew. This session's pauses decide.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from tierline.context.tiers.base import LIFETIMES, Pricing
 
 # Prior: as if this many pauses of each length had been observed.
 _PRIOR = ((60.0, 4.0), (900.0, 0.6), (7200.0, 0.4))
-FOLLOWING, PER_PROMPT = 1.0, 0.3
-"""Expected number of further prompts: a constant, and a share of those so far. Most sessions are
-short, so a more expensive write must pay soon. Fitted on one half of the recorded sessions
-(docs/tiers.md).
+ENOUGH = 4.0
+"""How often what was missed must cover the extra price of a longer lifetime. Once would be rent or
+buy; but most sessions end soon after that. Measured on recorded sessions (docs/tiers.md).
 """
 MARGIN = 20.0
 """Seconds before expiry at which a keep-alive request is sent."""
@@ -30,7 +29,9 @@ ACTIVE = 120.0
 
 @frozen
 class TtlChoice:
-    """The lifetime to ask for, with the expected cost per request of each."""
+    """The lifetime to ask for, and why: what was ``missed`` so far, and the ``extra`` price of the
+    longer lifetime now.
+    """
 
     ttl: Ttl
     numbers: Mapping[str, float]
@@ -58,29 +59,49 @@ def survival(gaps: Sequence[float], idle: float, until: float) -> float:
     return within / open_ if open_ else 0.0
 
 
-def choose_ttl(
-    gaps: Sequence[float], prefix: int, growth: int, prices: Pricing, setting: str = "auto"
-) -> TtlChoice:
-    """The cheaper lifetime for a prefix of ``prefix`` tokens that grows by ``growth`` per prompt.
-    ``gaps`` are the pauses before each prompt so far, in seconds.
+def missed(before: float, size: int, total: int, gap: float | None, prices: Pricing) -> float:
+    """What the longest lifetime would have saved in the session until now, had it been the only
+    one, over the shortest: less than 0 if it would have been dearer. In the unit of ``Pricing``
+    times tokens.
+
+    Args:
+        before: the same before this request.
+        size: tokens of the request before.
+        total: tokens of this one.
+        gap: seconds between the two; None if nothing of the last can be read in any case.
+        prices: the model's pricing.
+    """
+    offered = _offered(prices)
+    if len(offered) < 2:
+        return 0.0
+
+    def paid(ttl: Ttl) -> float:
+        kept = min(size, total) if gap is not None and prices.alive(gap, ttl) else 0
+        return kept * prices.read + (total - kept) * prices.write(ttl)
+
+    return before + paid(offered[0]) - paid(offered[-1])
+
+
+def choose_ttl(missed: float, total: int, prices: Pricing, setting: str = "auto") -> TtlChoice:
+    """The lifetime for a request of ``total`` tokens that is written anew: the longest if it would
+    have saved enough so far, else the shortest.
 
     ``setting`` is the user's: ``auto``, ``5m`` (the shortest available) or ``1h`` (the longest). A
     provider that offers one lifetime, or none, gets that.
     """
-    offered = [ttl for ttl in get_args(Ttl) if ttl in prices.ttls]
-    costs: dict[str, float] = {}
-    following = FOLLOWING + PER_PROMPT * len(gaps)
-    for ttl in offered:
-        alive = survival(gaps, 0.0, LIFETIMES[ttl])
-        write = prices.write(ttl)
-        again = alive * prices.read + (1 - alive) * write + write / following
-        costs[ttl] = prefix * again + growth * write
+    offered = _offered(prices)
     if not offered:
-        return TtlChoice("5m", costs)
+        return TtlChoice("5m", {})
     short, long = offered[0], offered[-1]
+    extra = (prices.write(long) - prices.write(short)) * total
+    numbers = {"missed": missed, "extra": extra}
     if setting in ("5m", "1h") and short != long:
-        return TtlChoice(long if setting == "1h" else short, costs)
-    return TtlChoice(long if costs[long] < costs[short] else short, costs)
+        return TtlChoice(long if setting == "1h" else short, numbers)
+    return TtlChoice(long if missed > ENOUGH * extra else short, numbers)
+
+
+def _offered(prices: Pricing) -> list[Ttl]:
+    return [ttl for ttl in get_args(Ttl) if ttl in prices.ttls]
 
 
 def keep_alive(

@@ -31,7 +31,7 @@ from tierline.context.tiers.base import (
 )
 from tierline.context.tiers.changes import Changes
 from tierline.context.tiers.hazard import hazard, observe
-from tierline.context.tiers.lifetime import choose_ttl
+from tierline.context.tiers.lifetime import choose_ttl, missed
 from tierline.context.tiers.logstate import MAX_ENDS, LazyState, LogEnd, LogState, with_rents
 from tierline.context.tiers.outdated import LIMIT
 from tierline.context.tiers.rewrites import choose, deferred, rents
@@ -95,6 +95,7 @@ class LogStructured:
             limit=self.limit,
             goes_on=bool(clock.group_id) and clock.group_id == sent.group,
         )
+        sent = _with_missed(sent, request, cause)
         ttl, decisions = self._lifetime(sent, request, cause)
         choice = choose(request, ttl, cause)
         decisions += [choice.rewrite] if choice.rewrite is not None else []
@@ -139,13 +140,20 @@ class LogStructured:
         """
         if not cold:
             return sent.ttl, []
-        gaps = [*sent.gaps, request.clock.now - sent.at] if sent.at else list(sent.gaps)
-        talk = request.parts.talk
-        total = sum(item.tokens for item in (*request.head, *request.parts.docs, *talk))
-        growth = 2 * sum(item.tokens for item in talk) // max(len(talk), 1)
-        choice = choose_ttl(gaps, total, growth, request.prices, self.ttl)
+        choice = choose_ttl(sent.missed, sent.size, request.prices, self.ttl)
         words = f"Cache entries are asked to live for {choice.ttl}."
         return choice.ttl, [Decision("ttl", words, choice.numbers)]
+
+
+def _with_missed(sent: CacheState, request: Request, cold: str) -> CacheState:
+    """The state with the size of this request, and what longer lifetimes would have saved by it."""
+    items = (*request.head, *request.parts.docs, *request.parts.talk)
+    total = sum(item.tokens for item in items)
+    last = max(sent.at, sent.kept)
+    gap = request.clock.now - last if cold in ("", "expired") else None
+    return evolve(
+        sent, size=total, missed=missed(sent.missed, sent.size, total, gap, request.prices)
+    )
 
 
 def _rules(count: Callable[[str], int]) -> Item:

@@ -16,11 +16,11 @@ from tierline.context.items import Item
 from tierline.context.tiers.base import Kind
 from tierline.context.tiers.logstate import Based, Logged
 
-LIMIT = 0.10
+LIMIT = 0.12
 """Share of a request that may be outdated when a turn begins. Within a turn nothing is rewritten
 and its edits add to the share, which stays below 15 % in nearly every request.
 """
-WORST = 1.5
+WORST = 1.25
 """What a turn's edits may make of it, in limits: 15 %."""
 MOST_DIFFERENCES = 8
 """Differences to one document that a request may have when a turn begins."""
