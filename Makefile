@@ -97,7 +97,7 @@ mutants: setup ## put 60 faults each into context/, history/ and store/ and see 
 audit: setup ## ask npm and PyPI for known vulnerabilities of what is installed
 	@$(PY) tools/audit.py
 
-sentences: setup ## write what Tierline says, in other languages, anew: server/tierline/speech
+sentences: setup ## write what Tierline says, in other languages, anew: server/tierline/localization
 	$(PY) tools/sentences.py
 
 figures: package ## clicks, seconds and typing in a real VS Code: docs/living.md

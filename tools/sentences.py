@@ -18,8 +18,8 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
-from tierline.speech.templates import numbered
-from tierline.speech.translator import DOMAIN, FOLDER
+from tierline.localization.templates import numbered
+from tierline.localization.translator import DOMAIN, FOLDER
 
 SOURCE = FOLDER.parent
 WHOLE = (
@@ -38,7 +38,12 @@ WHOLE = (
     *("context/filerender.py", "context/model_texts.py", "context/tier_labels.py"),
     *("context/retrieval/rank.py",),
     *("context/retrieval/sets.py", "context/tiers/attribution.py", "context/tiers/lifetime.py"),
-    *("providers/choose.py", "providers/errors.py", "providers/local.py", "providers/reaching.py"),
+    *(
+        "providers/choose.py",
+        "providers/errors.py",
+        "providers/local.py",
+        "providers/connection_errors.py",
+    ),
     *("session/caching/changes.py", "session/compaction/service.py", "session/consents.py"),
     *("lsp/lenses.py", "lsp/proposals.py", "session/doctor.py"),
     *("session/counting.py", "session/edits/apply.py", "session/files/instructions.py"),
@@ -55,7 +60,7 @@ SAID = {
     *("StorageError", "tell", "_usage", "KeyCheckResult", "GuardError", "UrlRefused"),
 }
 """Functions and classes that are given sentences for the user."""
-LABELS = {"bar", "spoken_label", "show", "_print_rows", "Check", "_select"}
+LABELS = {"bar", "translate_label", "show", "_print_rows", "Check", "_select"}
 """Functions and classes that are given words that stand alone, like names of columns."""
 LISTED = {
     *("_FIGURES", "_PARTS", "words", "figures", "columns"),

@@ -19,7 +19,7 @@ from tierline.context.prompt import Prompt, ToolSpec
 from tierline.context.strict import strict
 from tierline.providers import render_anthropic, render_openai
 from tierline.providers.anthropic import AnthropicProvider
-from tierline.providers.base import Malformed, TextChunk
+from tierline.providers.base import MalformedEvent, TextChunk
 from tierline.providers.canonical import dumps
 from tierline.providers.openai import OpenAIProvider
 from tierline.providers.retry import RetryPolicy
@@ -101,7 +101,7 @@ async def test_br179_a_glued_line_costs_one_event() -> None:
     async with wire_server("openai", raw(case("BR-179") / "broken_join.sse")) as server:
         heard = await ask(server)
     assert all(text in heard.text for text in want["text_contains"])
-    assert len(heard.of(Malformed)) == want["malformed_events"]
+    assert len(heard.of(MalformedEvent)) == want["malformed_events"]
     assert heard.stop.reason == "end"
 
 

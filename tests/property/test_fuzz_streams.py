@@ -21,7 +21,7 @@ from tierline.context.edits.blocks import Proposal, SearchReplaceBlock, apply, p
 from tierline.providers.base import ProviderError, Stop, StreamEvent, TextChunk, ToolCall
 from tierline.providers.completion import CompletionReader
 from tierline.providers.messages import MessageReader
-from tierline.providers.sse import DONE, Damaged, events
+from tierline.providers.sse import DONE, DamagedEvent, events
 from wire.agents import Use, calls
 from wire.servers import Kind
 
@@ -49,7 +49,7 @@ def read(kind: Kind, pieces: list[bytes]) -> list[StreamEvent]:
         heard: list[StreamEvent] = []
         try:
             async for parsed in events(chunks()):
-                if isinstance(parsed, Damaged) or parsed[0] == DONE:
+                if isinstance(parsed, DamagedEvent) or parsed[0] == DONE:
                     continue
                 heard += reader.read(parsed[1])
             heard += reader.end()

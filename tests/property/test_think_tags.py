@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierline.providers.think_tags import ThinkTags
+from tierline.providers.think_tags import ThinkTagParser
 
 TAGS = ("<think>", "</think>", "<thi", "nk>", "</", "[THINK]", "[/THINK]", "◁/think▷")
 HARMONY = (
@@ -22,7 +22,7 @@ PIECES = st.lists(st.sampled_from(TAGS + WORDS + HARMONY), max_size=14).map("".j
 
 def read(pieces: list[str]) -> tuple[str, str]:
     """Text and thinking of a reply that came in these pieces."""
-    tags, text, thinking = ThinkTags(), "", ""
+    tags, text, thinking = ThinkTagParser(), "", ""
     for told in [*(t for piece in pieces for t in tags.feed(piece)), *tags.rest()]:
         match told:
             case ("text", words):

@@ -20,7 +20,7 @@ from tierline import protocol as p
 
 # It counts a token for every four characters, whatever the model; for a model of OpenAI's our own
 # count is exact and learns from nobody, so these have names that nobody knows.
-SPOKEN = {
+TRANSLATED_FIELDS = {
     "Chat Completions": ("openai", "/v1", "mock-large", "chat"),
     "Responses": ("openai", "/v1", "mock-large", "responses"),
     "Messages": ("anthropic", "/anthropic", "claude-sonnet-4-5", "auto"),
@@ -44,21 +44,21 @@ def _said(url: str, page: str) -> Any:
         return json.load(answer)
 
 
-@pytest.mark.parametrize("form", SPOKEN)
+@pytest.mark.parametrize("form", TRANSLATED_FIELDS)
 async def test_tools_are_called_and_then_the_reply_comes(
     start: Start, mock: str, form: str
 ) -> None:
-    provider, path, model, api = SPOKEN[form]
+    provider, path, model, api = TRANSLATED_FIELDS[form]
     editor = await start(mock + path, provider, model, api)
     await turns(editor, "What is in rates.md?")
     done = (await editor.ask("stats/turns", p.TurnStatsParams(limit=1))).turns[0]
     assert done.calls and len(done.plans) == 2
 
 
-@pytest.mark.parametrize("form", SPOKEN)
+@pytest.mark.parametrize("form", TRANSLATED_FIELDS)
 async def test_the_budget_is_right_after_three_turns(start: Start, mock: str, form: str) -> None:
     """The mock leaves the definitions of tools out of its figures, which no service does."""
-    provider, path, model, api = SPOKEN[form]
+    provider, path, model, api = TRANSLATED_FIELDS[form]
     editor = await start(mock + path, provider, model, api, tools={"enabled": "off"})
     await editor.ask("files/add", p.FileParams(path="rates.md"))
     ends = await turns(editor, "What is in rates.md?", "Which rate is the largest?", "Why?", "So?")
@@ -66,11 +66,11 @@ async def test_the_budget_is_right_after_three_turns(start: Start, mock: str, fo
     assert await budget_error(editor) < MOST_ERROR_PERCENT
 
 
-@pytest.mark.parametrize("form", SPOKEN)
+@pytest.mark.parametrize("form", TRANSLATED_FIELDS)
 async def test_a_window_that_is_smaller_than_thought_is_learnt_from_its_refusal(
     start: Start, program: Program, tmp_path: Path, form: str, workspace: Path
 ) -> None:
-    provider, path, model, api = SPOKEN[form]
+    provider, path, model, api = TRANSLATED_FIELDS[form]
     (workspace / "long.txt").write_text("consideration " * 9_000, encoding="utf-8")
     with _llmock(program, tmp_path, "--context-window", "8000") as url:
         editor = await start(url + path, provider, model, api)

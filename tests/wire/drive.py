@@ -18,7 +18,7 @@ from tierline.providers.base import (
     Provider,
     ProviderError,
     RenderedRequest,
-    Retrying,
+    RetryScheduled,
     Stop,
     StreamEvent,
     TextChunk,
@@ -87,8 +87,8 @@ class Heard:
         return found[-1] if found else None
 
     @property
-    def waits(self) -> list[Retrying]:
-        return self.of(Retrying)
+    def waits(self) -> list[RetryScheduled]:
+        return self.of(RetryScheduled)
 
     @property
     def failed(self) -> ProviderError:

@@ -15,12 +15,12 @@ from tierline import __version__
 from tierline import protocol as p
 from tierline.acp.chat import AcpChat
 from tierline.acp.options import EDIT_MODES, EDITS
-from tierline.acp.workbench import Abilities
+from tierline.acp.workbench import ClientAbilities
 from tierline.errors import TierlineError
+from tierline.localization.translator import translate
 from tierline.mcpservers.definitions import ServerDefinition
 from tierline.providers.registry import SPECS
 from tierline.session.handlers import HANDLERS
-from tierline.speech.translator import spoken
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class TierlineAgent:
 
     def __init__(self) -> None:
         self._client: Client | None = None
-        self._abilities = Abilities()
+        self._abilities = ClientAbilities()
         self._chats: dict[str, AcpChat] = {}
 
     def on_connect(self, conn: Client) -> None:
@@ -71,14 +71,14 @@ class TierlineAgent:
         **_: Any,
     ) -> schema.InitializeResponse:
         """Agree on a version and say what Tierline can do."""
-        self._abilities = Abilities.of(client_capabilities)
+        self._abilities = ClientAbilities.of(client_capabilities)
         if client_info is not None:
             log.info("Client %s %s", client_info.name, client_info.version)
         methods: list[Any] = [
             schema.EnvVarAuthMethod(
                 id=key,
-                name=spoken(f"API key of {name}"),
-                description=spoken(f"Set {variable} in the agent's environment."),
+                name=translate(f"API key of {name}"),
+                description=translate(f"Set {variable} in the agent's environment."),
                 type="env_var",
                 vars=[schema.AuthEnvVar(name=variable, secret=True)],
             )
@@ -250,8 +250,8 @@ def _as_protocol_errors() -> Iterator[None]:
     try:
         yield
     except TierlineError as error:
-        data = {"code": error.code, "advice": spoken(error.advice)}
-        sentence = spoken(f"{error.message} {error.advice}".strip())
+        data = {"code": error.code, "advice": translate(error.advice)}
+        sentence = translate(f"{error.message} {error.advice}".strip())
         code = _CODES.get(error.code, _INTERNAL)
         raise RequestError(code, sentence, data) from error
 

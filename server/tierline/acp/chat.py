@@ -13,15 +13,15 @@ from acp import Client, RequestError, helpers, schema
 
 from tierline import protocol as p
 from tierline.acp import options, rows
-from tierline.acp.content import Attached, PromptContent, read_prompt
-from tierline.acp.prompting import Prompting, StoppedError, unless_stopped
-from tierline.acp.workbench import Abilities, AcpWorkbench, terminal_content
+from tierline.acp.content import AttachedFile, PromptContent, read_prompt
+from tierline.acp.pending_prompt import PendingPrompt, StoppedError, unless_stopped
+from tierline.acp.workbench import AcpWorkbench, ClientAbilities, terminal_content
 from tierline.context.display import plain_markdown
 from tierline.context.text import clip
 from tierline.errors import TierlineError
+from tierline.localization.translator import translate, translate_lines
 from tierline.mcpservers.definitions import ServerDefinition
 from tierline.session.handlers import HANDLERS
-from tierline.speech.translator import spoken, spoken_lines
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -43,7 +43,7 @@ ALL = "all"
 class AcpChat:
     """Holds one session of the workspace and shows it to the client."""
 
-    def __init__(self, client: Client, abilities: Abilities) -> None:
+    def __init__(self, client: Client, abilities: ClientAbilities) -> None:
         self._client = client
         self.workbench = AcpWorkbench(client, abilities, self._terminal)
         self.session_id = ""
@@ -59,7 +59,7 @@ class AcpChat:
         self._rows: dict[str, str] = {}
         """The newest row of each call, by the call's own id."""
         self._shown: set[str] = set()
-        self._prompts: list[Prompting] = []
+        self._prompts: list[PendingPrompt] = []
         self._titled = False
         self._cost = 0.0
 
@@ -141,7 +141,7 @@ class AcpChat:
                 f"Nothing was sent. {' '.join(content.problems)}",
                 "Take it away, then send again.",
             )
-        prompting = Prompting()
+        prompting = PendingPrompt()
         self._prompts.append(prompting)
         try:
             return await self._answered(content, prompting)
@@ -151,7 +151,7 @@ class AcpChat:
             self._prompts.remove(prompting)
 
     async def _answered(
-        self, content: PromptContent, prompting: Prompting
+        self, content: PromptContent, prompting: PendingPrompt
     ) -> schema.PromptResponse:
         command = await unless_stopped(prompting, self._command(content))
         if command is not None and not command.prompt:
@@ -162,7 +162,7 @@ class AcpChat:
         text = command.prompt if command is not None else content.text
         sent = await self._sent(p.ChatSendParams(text, images=content.images), prompting)
         for notice in sent.notices:
-            self._say(_quote(spoken(notice)))
+            self._say(_quote(translate(notice)))
         prompting.turn_id = sent.turn_id
         if prompting.stopped.is_set():
             await self._stop(sent.turn_id)
@@ -183,7 +183,7 @@ class AcpChat:
             stopped = "cancelled"
         return schema.PromptResponse(stop_reason=stopped, usage=rows.usage(finished.usage))
 
-    async def _sent(self, params: p.ChatSendParams, prompting: Prompting) -> p.ChatSendResult:
+    async def _sent(self, params: p.ChatSendParams, prompting: PendingPrompt) -> p.ChatSendResult:
         """Send a prompt, after asking the user about unclear mentions."""
         try:
             sent: p.ChatSendResult = await self.ask("tierline/chat/send", params)
@@ -191,7 +191,10 @@ class AcpChat:
             if error.code != "unclear_mention":
                 raise
             call = schema.ToolCallUpdate(
-                tool_call_id="mentions", title=spoken(error.message), kind="read", status="pending"
+                tool_call_id="mentions",
+                title=translate(error.message),
+                kind="read",
+                status="pending",
             )
             choices: list[tuple[str, str, schema.PermissionOptionKind]] = [
                 ("confirm", "Send with what is mentioned", "allow_once"),
@@ -231,7 +234,7 @@ class AcpChat:
         )
         return result
 
-    async def _attach(self, files: Sequence[Attached]) -> None:
+    async def _attach(self, files: Sequence[AttachedFile]) -> None:
         """Add the files that the prompt links to. The user is asked about those that may not be
         sent.
         """
@@ -241,11 +244,11 @@ class AcpChat:
             for refused in added.refused:
                 await self._refused(file, refused)
 
-    async def _refused(self, file: Attached, refused: p.FileInfo) -> None:
+    async def _refused(self, file: AttachedFile, refused: p.FileInfo) -> None:
         if refused.confirmable:
             call = schema.ToolCallUpdate(
                 tool_call_id=f"send/{refused.path}",
-                title=spoken(f"Send {refused.path}? {refused.reason}"),
+                title=translate(f"Send {refused.path}? {refused.reason}"),
                 kind="read",
                 status="pending",
             )
@@ -371,9 +374,9 @@ class AcpChat:
         if notice.turn_id and notice.code in (*STOPS, "incomplete"):
             self._notice[notice.turn_id] = notice.code
         if notice.level == "info":
-            self._put(helpers.update_agent_thought_text(f"{spoken(notice.text)}\n"))
+            self._put(helpers.update_agent_thought_text(f"{translate(notice.text)}\n"))
         else:
-            self._say(_quote(spoken(notice.text)))
+            self._say(_quote(translate(notice.text)))
 
     async def _options_changed(self) -> None:
         self._put(
@@ -410,10 +413,10 @@ class AcpChat:
         """Ask the user a tool's question."""
         kinds: dict[str, schema.ToolKind] = {"url": "fetch", "spending": "other"}
         kind = kinds.get(consent.kind, "execute")
-        question = spoken(f"{consent.title} {consent.detail}")
+        question = translate(f"{consent.title} {consent.detail}")
         call = schema.ToolCallUpdate(
             tool_call_id=self._rows.get(consent.call_id, f"consent/{consent.id}"),
-            title=consent.text or spoken(consent.title),
+            title=consent.text or translate(consent.title),
             kind=kind,
             status="pending",
             content=[helpers.tool_content(helpers.text_block(question))],
@@ -434,7 +437,7 @@ class AcpChat:
             preview: p.EditPreview = await self.ask("tierline/edit/preview", p.EditParams(edit_id))
             listed: p.EditListResult = await self.ask("tierline/edit/list", p.NoParams())
         except TierlineError as error:
-            self._say(_quote(spoken(f"{error.message} {error.advice}")))
+            self._say(_quote(translate(f"{error.message} {error.advice}")))
             await self._reject(edit_id, "It could not be shown to the user.")
             return
         create = any(edit.id == edit_id and edit.create for edit in listed.edits)
@@ -443,7 +446,7 @@ class AcpChat:
         await self._outgoing.join()
         call = schema.ToolCallUpdate(
             tool_call_id=row,
-            title=spoken(f"Edit {preview.path}"),
+            title=translate(f"Edit {preview.path}"),
             kind="edit",
             status="pending",
             content=list(content),
@@ -462,7 +465,7 @@ class AcpChat:
                     self._edit_mode("apply")
                     await self._options_changed()
         except TierlineError as error:
-            self._say(_quote(spoken(f"{error.message} {error.advice}")))
+            self._say(_quote(translate(f"{error.message} {error.advice}")))
         if chosen not in (ONCE, ALL):
             await self._reject(edit_id, "" if chosen == DENY else "The question was closed.")
 
@@ -499,7 +502,7 @@ def _in_words(command: p.CommandResult) -> str:
     """A command's answer, translated; a document holds messages word for word and is not."""
     if command.document:
         return command.text
-    return spoken_lines(command.text) or spoken(command.title)
+    return translate_lines(command.text) or translate(command.title)
 
 
 def _quote(text: str) -> str:

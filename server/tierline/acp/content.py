@@ -19,7 +19,7 @@ _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 @frozen
-class Attached:
+class AttachedFile:
     """An attached file: its URI, and its name in the prompt's text."""
 
     uri: str
@@ -32,7 +32,7 @@ class PromptContent:
 
     text: str
     images: list[p.ImageInput] = field(factory=list)
-    files: list[Attached] = field(factory=list)
+    files: list[AttachedFile] = field(factory=list)
     problems: list[str] = field(factory=list)
     """Why parts of it cannot be sent, in sentences."""
 
@@ -71,7 +71,7 @@ def _link(split: SplitResult, name: str, found: PromptContent) -> str:
         return uri if split.scheme in ("http", "https") else f"{name} ({uri})"
     place = f"file://{split.netloc}{split.path}"
     shown = name or PurePosixPath(unquote(split.path)).name
-    found.files.append(Attached(place, shown))
+    found.files.append(AttachedFile(place, shown))
     return f"`{shown}`{_lines(split.fragment)}"
 
 

@@ -9,7 +9,7 @@ from acp import schema
 
 from tierline import protocol as p
 from tierline.context.text import clip
-from tierline.speech.translator import spoken, spoken_label
+from tierline.localization.translator import translate, translate_label
 
 MODEL, CONTEXT, EDITS, EFFORT = "model", "context", "edits", "effort"
 EDIT_MODES = {
@@ -29,7 +29,7 @@ def modes(edits: str) -> schema.SessionModeState:
     return schema.SessionModeState(
         current_mode_id=edits,
         available_modes=[
-            schema.SessionMode(id=key, name=spoken_label(name), description=spoken(text))
+            schema.SessionMode(id=key, name=translate_label(name), description=translate(text))
             for key, (name, text) in EDIT_MODES.items()
         ],
     )
@@ -47,7 +47,7 @@ def options(
         found.append(
             schema.SessionConfigOptionSelect(
                 id=MODEL,
-                name=spoken_label("Model"),
+                name=translate_label("Model"),
                 category="model",
                 type="select",
                 current_value=current,
@@ -72,7 +72,7 @@ def offered(name: str, commands: Sequence[p.CommandInfo]) -> schema.AvailableCom
     """One entry for all commands that begin with the same word."""
     rest = [command.usage.partition(" ")[2] for command in commands]
     hint = " | ".join(part for part in rest if part)
-    text = " ".join(spoken(command.doc) for command in commands)
+    text = " ".join(translate(command.doc) for command in commands)
     return schema.AvailableCommand(
         name=name,
         description=clip(text, 300),
@@ -104,13 +104,13 @@ def _select(
 ) -> schema.SessionConfigOptionSelect:
     return schema.SessionConfigOptionSelect(
         id=key,
-        name=spoken_label(name),
+        name=translate_label(name),
         category=category,
         type="select",
         current_value=current,
         options=[
             schema.SessionConfigSelectOption(
-                value=value, name=spoken_label(shown), description=spoken(text)
+                value=value, name=translate_label(shown), description=translate(text)
             )
             for value, (shown, text) in values.items()
         ],

@@ -19,6 +19,7 @@ from tierline.context.display import visible_text
 from tierline.context.edits.positions import TextChange, Units
 from tierline.context.filetext import FileText
 from tierline.context.text import clip, normalise, sha256
+from tierline.localization.translator import translate, translate_label
 from tierline.protocol import EditorContent, EditorProvideParams
 from tierline.session.workbench import (
     CONSENT,
@@ -28,8 +29,7 @@ from tierline.session.workbench import (
     FileChange,
     TerminalCommand,
 )
-from tierline.speech.translator import spoken, spoken_label
-from tierline.tools.running import Ended, HeadAndTail
+from tierline.tools.running import CommandEnd, HeadAndTail
 from tierline.workspace.decoding import decode, encode_back
 
 log = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ class Document:
 
 
 @frozen
-class Abilities:
+class ClientAbilities:
     """The client's capabilities."""
 
     read: bool = False
@@ -62,7 +62,7 @@ class Abilities:
     terminal: bool = False
 
     @classmethod
-    def of(cls, declared: schema.ClientCapabilities | None) -> Abilities:
+    def of(cls, declared: schema.ClientCapabilities | None) -> ClientAbilities:
         """The capabilities in the ``initialize`` request."""
         files = declared.fs if declared is not None else None
         return cls(
@@ -82,7 +82,7 @@ class AcpWorkbench:
     def __init__(
         self,
         client: Client,
-        abilities: Abilities,
+        abilities: ClientAbilities,
         terminal_shown: Callable[[str, str], None],
     ) -> None:
         """``terminal_shown(call_id, terminal_id)``: a call's command runs in this terminal."""
@@ -119,7 +119,7 @@ class AcpWorkbench:
         """See ``Workbench.ask``."""
         kinds: list[schema.PermissionOptionKind] = ["allow_once"] * (len(actions) - 1)
         chosen = await self.permission(
-            schema.ToolCallUpdate(tool_call_id="question", title=spoken(text), status="pending"),
+            schema.ToolCallUpdate(tool_call_id="question", title=translate(text), status="pending"),
             list(zip(actions, actions, [*kinds, "reject_once"], strict=True)),
         )
         return chosen if chosen in actions else ""
@@ -135,7 +135,7 @@ class AcpWorkbench:
                 session_id=self.session_id,
                 tool_call=call,
                 options=[
-                    schema.PermissionOption(option_id=key, name=spoken_label(name), kind=kind)
+                    schema.PermissionOption(option_id=key, name=translate_label(name), kind=kind)
                     for key, name, kind in options
                 ],
             )
@@ -145,7 +145,7 @@ class AcpWorkbench:
         outcome = answer.outcome
         return outcome.option_id if isinstance(outcome, schema.AllowedOutcome) else ""
 
-    async def run(self, command: TerminalCommand, /) -> Ended | None:
+    async def run(self, command: TerminalCommand, /) -> CommandEnd | None:
         """See ``Workbench.run``: in one of the client's terminals, if it has them."""
         if not self._abilities.terminal:
             return None
@@ -160,7 +160,7 @@ class AcpWorkbench:
                     output_byte_limit=command.most_characters * _LONGEST_CHARACTER,
                 )
         except FAULTS as error:
-            return Ended("", error=f"the client opened no terminal ({_said(error)})")
+            return CommandEnd("", error=f"the client opened no terminal ({_said(error)})")
         self._terminal_shown(command.call, made.terminal_id)
         try:
             return await self._wait(made.terminal_id, command)
@@ -226,7 +226,7 @@ class AcpWorkbench:
 
     # --- terminals -------------------------------------------------------------------------------
 
-    async def _wait(self, terminal: str, command: TerminalCommand) -> Ended:
+    async def _wait(self, terminal: str, command: TerminalCommand) -> CommandEnd:
         where = {"session_id": self.session_id, "terminal_id": terminal}
         timed_out, code = False, None
         try:
@@ -241,14 +241,14 @@ class AcpWorkbench:
             async with asyncio.timeout(CLIENT_SECONDS):
                 found = await self._client.terminal_output(**where)
         except FAULTS as error:
-            return Ended(f"(The client gives no output: {_said(error)})", code, timed_out)
+            return CommandEnd(f"(The client gives no output: {_said(error)})", code, timed_out)
         if code is None and found.exit_status is not None and not timed_out:
             code = found.exit_status.exit_code
         cut = "[… the beginning was left out …]\n" if found.truncated else ""
         kept = HeadAndTail(command.most_characters)
         kept.add(found.output.encode("utf-8", "replace"))
         output, left_out = kept.end()
-        return Ended(cut + output, code, timed_out, left_out)
+        return CommandEnd(cut + output, code, timed_out, left_out)
 
     async def _kill(self, terminal: str) -> None:
         try:

@@ -24,10 +24,10 @@ from rich.style import Style
 from rich.text import Text
 from typer.core import TyperGroup
 
-from tierline.cli import speaking
+from tierline.cli import translation
 from tierline.context.display import printable
 from tierline.errors import TierlineError
-from tierline.speech.translator import spoken, spoken_label, spoken_lines
+from tierline.localization.translator import translate, translate_label, translate_lines
 
 if TYPE_CHECKING:
     from tierline.session.retrieval.symbols import Progress
@@ -98,12 +98,12 @@ out = console()
 
 def say(text: str, style: str = "") -> None:
     """A sentence to standard error, in the user's language. Never cut, never taken for markup."""
-    console(stderr=True).print(spoken(text), style=style, soft_wrap=True)
+    console(stderr=True).print(translate(text), style=style, soft_wrap=True)
 
 
 def tell(text: str, style: str = "") -> None:
     """The same to standard output, line by line: sentences of ours, not what others wrote."""
-    console().print(spoken_lines(text), style=style, soft_wrap=True)
+    console().print(translate_lines(text), style=style, soft_wrap=True)
 
 
 def write(text: str, end: str = "\n") -> None:
@@ -132,18 +132,18 @@ class CommandGroup(TyperGroup):
 
     def main(self, *args: Any, **more: Any) -> Any:
         """Run, with help in the user's language."""
-        speaking.begin(self)
+        translation.begin(self)
         return super().main(*args, **more)
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         """Read the command line."""
-        with speaking.complaints():
+        with translation.complaints():
             return super().make_context(*args, **more)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         try:
-            with speaking.complaints():
+            with translation.complaints():
                 result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
@@ -263,7 +263,7 @@ def bar(title: str) -> Iterator[Callable[[int, int], None]]:
     )
 
     shown = console(stderr=True)
-    title = spoken_label(title)
+    title = translate_label(title)
     columns = (TextColumn(title), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal) as made:
         task = made.add_task(title, total=None)

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tierline.cli.common import _Json, _Root, out, print_json
 from tierline.context.display import printable
-from tierline.speech.translator import spoken, spoken_label
+from tierline.localization.translator import translate, translate_label
 
 app = typer.Typer()
 MARKS = {"ok": ("✓", "green"), "note": ("·", "dim"), "warning": ("!", "yellow"),
@@ -51,26 +51,26 @@ def doctor(
     area = ""
     for check in checks:
         mark, style = MARKS[check.status]
-        said = Text(printable(spoken(check.found)))
+        said = Text(printable(translate(check.found)))
         if check.advice:
             said.append(
-                f"\n{printable(spoken(check.advice))}",
+                f"\n{printable(translate(check.advice))}",
                 style="bold" if check.status != "note" else "dim",
             )
         table.add_row(
             Text(mark, style=style),
-            "" if check.area == area else spoken_label(check.area),
-            spoken_label(check.name),
+            "" if check.area == area else translate_label(check.area),
+            translate_label(check.name),
             said,
         )
         area = check.area
     out.print(table)
     notes = sum(check.status == "note" for check in checks)
     more = "1 note, marked with a dot." if notes == 1 else f"{notes} notes, marked with a dot."
-    beside = f" {spoken(more)}" if notes else ""
+    beside = f" {translate(more)}" if notes else ""
     things = "1 thing needs attention." if worst == 1 else f"{worst} things need attention."
     out.print(
-        spoken("Everything that a turn needs is there." if not worst else things) + beside,
+        translate("Everything that a turn needs is there." if not worst else things) + beside,
         style="green" if not worst else "yellow",
     )
     raise typer.Exit(int(worst > 0))

@@ -9,7 +9,7 @@ import typer
 
 from tierline.cli.common import _Json, _Root, home_of, print_json, say, tell, write
 from tierline.context.display import printable
-from tierline.speech.translator import spoken, spoken_label
+from tierline.localization.translator import translate, translate_label
 
 app = typer.Typer()
 
@@ -56,11 +56,11 @@ def gc(
     else:
         for part in found.parts:
             files = "1 file" if part.files == 1 else f"{part.files:,} files"
-            said = f"{spoken(files)}: {spoken(part.policy)}"
-            write(f"{_size(part.bytes):>10}  {spoken_label(part.name)}, {said}")
+            said = f"{translate(files)}: {translate(part.policy)}"
+            write(f"{_size(part.bytes):>10}  {translate_label(part.name)}, {said}")
         for waste in found.waste:
             verb = "would be freed" if dry_run else "can go"
-            said = f"{spoken(verb)}: {printable(waste.path.name)}, {spoken(waste.why)}"
+            said = f"{translate(verb)}: {printable(waste.path.name)}, {translate(waste.why)}"
             write(f"{_size(waste.size):>10}  {said}")
         if not found.waste:
             tell("There is nothing to free.")

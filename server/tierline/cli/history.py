@@ -33,7 +33,7 @@ from tierline.cli.common import (
 )
 from tierline.context.display import printable
 from tierline.errors import TierlineError
-from tierline.speech.translator import spoken_label
+from tierline.localization.translator import translate_label
 
 if TYPE_CHECKING:
     from tierline.store.plans import PlanStore, StoredPlan
@@ -382,14 +382,14 @@ def _print_rows(
         print_json(rows)
         return
     if not rows:
-        say(f"There are no {spoken_label(what)} in this workspace yet.", "dim")
+        say(f"There are no {translate_label(what)} in this workspace yet.", "dim")
         return
     table = Table(box=None)
     for column in columns:
         number = isinstance(rows[0][column], int)
         fixed = column in ("planId", "sessionId")  # to be copied: never cut or wrapped
         table.add_column(
-            spoken_label(column),
+            translate_label(column),
             justify="right" if number else "left",
             no_wrap=fixed,
             overflow="ellipsis",

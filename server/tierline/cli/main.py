@@ -42,7 +42,7 @@ from tierline.cli.common import (
 )
 from tierline.cli.reply import print_reply
 from tierline.errors import TierlineError
-from tierline.speech.translator import spoken, spoken_label
+from tierline.localization.translator import translate, translate_label
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -271,14 +271,14 @@ async def _budget(files: _Chosen, root: Path, provider: str, as_json: bool) -> i
         print_json(report)
         return 0
     table = Table(
-        title=spoken(f"Next request to {report.model or 'no model'}"), title_justify="left"
+        title=translate(f"Next request to {report.model or 'no model'}"), title_justify="left"
     )
-    table.add_column(spoken_label("section"))
-    table.add_column(spoken_label("tokens"), justify="right")
+    table.add_column(translate_label("section"))
+    table.add_column(translate_label("tokens"), justify="right")
     for section in report.sections:
-        table.add_row(spoken_label(section.name), f"{section.tokens:,}")
+        table.add_row(translate_label(section.name), f"{section.tokens:,}")
     table.add_section()
-    table.add_row(spoken_label("total"), f"{report.used:,}")
+    table.add_row(translate_label("total"), f"{report.used:,}")
     out.print(table)
     tell(
         f"{report.percent:.1f} % of {report.max_input_tokens:,} tokens "

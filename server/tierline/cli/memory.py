@@ -35,7 +35,7 @@ from tierline.cli.common import (
 )
 from tierline.cli.reply import print_reply
 from tierline.errors import TierlineError
-from tierline.speech.translator import spoken, spoken_label
+from tierline.localization.translator import translate, translate_label
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -262,11 +262,11 @@ def figures(lines: Sequence[str]) -> str:
 
     for line in lines:
         if (row := _FIGURE.fullmatch(line)) is not None:
-            name = row["indent"] + spoken_label(row["name"])
-            block.append((name, spoken_label(row["value"]), row.start("value")))
+            name = row["indent"] + translate_label(row["name"])
+            block.append((name, translate_label(row["value"]), row.start("value")))
         else:
             end()
-            said.append(spoken_label(line))
+            said.append(translate_label(line))
     end()
     return "\n".join(said)
 
@@ -325,7 +325,9 @@ async def _answer(
         if error.code != "unclear_mention":
             raise
         say(error.message, "yellow")
-        if (await _next_line(spoken("Send it as mere text? [y/N] ")) or "").strip().lower() != "y":
+        if (
+            await _next_line(translate("Send it as mere text? [y/N] ")) or ""
+        ).strip().lower() != "y":
             return
         sent = await session.turns.send(p.ChatSendParams(text=line, mentions="text"))
     for notice in sent.notices:

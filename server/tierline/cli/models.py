@@ -9,7 +9,7 @@ import typer
 
 from tierline.cli import tables as cli_tables
 from tierline.cli.common import EXIT_PROBLEM, _Json, _Root, home_of, out, print_json, say, tell
-from tierline.speech.translator import spoken_label
+from tierline.localization.translator import translate_label
 
 if TYPE_CHECKING:
     from tierline.context.models import ModelFacts
@@ -80,7 +80,7 @@ def _one(facts: ModelFacts) -> None:
 
     out.print(facts.name, style="bold")
     for line in (model_texts.summary(facts), model_texts.details(facts)):
-        out.print(" · ".join(map(spoken_label, line.split(" · "))))
+        out.print(" · ".join(map(translate_label, line.split(" · "))))
     if facts.prices.write_5m:
         tell(f"cache writes {model_texts.dollars(facts.prices.write_5m)} per million")
     if facts.long_prompt_tokens:
@@ -106,7 +106,7 @@ def _table(found: list[ModelFacts]) -> None:
         notes = model_texts.details(facts).split(" · ")[1:-1]
         rows.append([
             facts.name, f"{facts.max_input_tokens:,}", f"{facts.max_output_tokens:,}", *money,
-            ", ".join(spoken_label(note) for note in notes if not note.startswith("source")),
+            ", ".join(translate_label(note) for note in notes if not note.startswith("source")),
         ])  # fmt: skip
     cli_tables.show("Models", columns, rows)
 

@@ -22,7 +22,7 @@ from tierline.cli.common import (
     tell,
 )
 from tierline.cli.memory import memory_lines
-from tierline.speech.translator import spoken
+from tierline.localization.translator import translate
 
 if TYPE_CHECKING:
     from tierline import protocol as p
@@ -107,12 +107,12 @@ def _show(found: p.Stats, limit: int) -> None:
     rows = [
         _cells(
             one,
-            one.title.split("\n")[0] or spoken("(no title)"),
+            one.title.split("\n")[0] or translate("(no title)"),
             cli_tables.short(one.session_id, ids),
         )
         for one in found.sessions[:limit]
     ]
-    rows.append(_cells(found.total, spoken(f"total of {len(found.sessions)}"), ""))
+    rows.append(_cells(found.total, translate(f"total of {len(found.sessions)}"), ""))
     columns = [("session", False), ("id", True), *((name, True) for name in _FIGURES)]
     cli_tables.show("Prompt cache by session", columns, rows, total=True, least=10)
 
@@ -134,7 +134,7 @@ def _cells(one: p.SessionStats, name: str, identifier: str) -> list[str]:
 
 def saved(dollars: float) -> str:
     """What the cache has saved, in words where writing it has cost more so far."""
-    return money(dollars) if dollars >= 0 else spoken("not yet")
+    return money(dollars) if dollars >= 0 else translate("not yet")
 
 
 def _notes(found: p.Stats) -> list[str]:

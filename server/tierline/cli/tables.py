@@ -12,8 +12,8 @@ from rich.text import Text
 from tierline.cli.common import console
 from tierline.context.display import printable
 from tierline.errors import TierlineError
-from tierline.speech.templates import is_number
-from tierline.speech.translator import spoken_label
+from tierline.localization.templates import is_number
+from tierline.localization.translator import translate_label
 
 _LONGEST_NAME = 34
 _LEAST_WORDS = 14
@@ -37,8 +37,8 @@ def show(
     needs to say anything.
     """
     out = console()
-    title = spoken_label(title)
-    columns = [(spoken_label(name), figures) for name, figures in columns]
+    title = translate_label(title)
+    columns = [(translate_label(name), figures) for name, figures in columns]
     shown = [_figure if figures else str for _, figures in columns]
     rows = [[printable(how(cell)) for how, cell in zip(shown, row, strict=True)] for row in rows]
     widths = [max(map(cell_len, cells)) for cells in zip(*rows, strict=True)]
@@ -70,7 +70,7 @@ def show(
 
 def _figure(cell: str) -> str:
     """A number as it is written in the user's language; anything else as it is."""
-    return spoken_label(cell) if is_number(cell) else cell
+    return translate_label(cell) if is_number(cell) else cell
 
 
 def _stack(

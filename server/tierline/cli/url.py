@@ -25,7 +25,7 @@ from tierline.cli.common import (
     write,
 )
 from tierline.context.display import printable
-from tierline.speech.translator import spoken, spoken_label
+from tierline.localization.translator import translate, translate_label
 
 if TYPE_CHECKING:
     from tierline import protocol as p
@@ -46,7 +46,7 @@ def url_add(
     """Read a page and put it into the newest session's context. Known pages are not read again."""
     from tierline import protocol as p
 
-    with console(stderr=True).status(spoken(f"Reading {address}")):
+    with console(stderr=True).status(translate(f"Reading {address}")):
         found = in_session(root, lambda s: s.urls.add(p.UrlParams(address)))
     _changed("In the context", found, as_json)
 
@@ -66,8 +66,8 @@ def url_list(root: _Root = Path(), as_json: _Json = False) -> None:
     else:
         table = Table(box=None)
         for name in ("key", "read", "title", "address"):
-            table.add_column(spoken_label(name), no_wrap=name == "key")
-        table.add_column(spoken_label("tokens"), justify="right")
+            table.add_column(translate_label(name), no_wrap=name == "key")
+        table.add_column(translate_label("tokens"), justify="right")
         for one in pages:
             cells = (one.key, one.fetched[:10], one.title or "–", one.url, f"{one.tokens:,}")
             table.add_row(*map(Text, map(printable, cells)))
@@ -91,7 +91,7 @@ def url_refresh(address: _Address, root: _Root = Path(), as_json: _Json = False)
     """Read a page again. If that fails, it stays as it was."""
     from tierline import protocol as p
 
-    with console(stderr=True).status(spoken(f"Reading {address}")):
+    with console(stderr=True).status(translate(f"Reading {address}")):
         found = in_session(root, lambda s: s.urls.refresh(p.UrlParams(address)))
     _changed("Read again", found, as_json)
 

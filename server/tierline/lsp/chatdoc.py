@@ -103,7 +103,7 @@ class ChatDocuments:
             self._asking.discard(uri)
             raise
         talk = self._talks[sent.turn_id] = _Talk(uri, [f"\n\n{REPLY}\n\n"])
-        notices = map(self._server.speech.say, sent.notices)
+        notices = map(self._server.language.say, sent.notices)
         talk.pending += [f"*{plain_markdown(notice)}*\n\n" for notice in notices]
         talk.arrived.set()
         self._writing[uri] = asyncio.ensure_future(self._write(sent.turn_id, talk))
@@ -141,13 +141,13 @@ class ChatDocuments:
             case p.Notice():
                 talk.unfold()
                 talk.pending.append(
-                    f"\n\n*{plain_markdown(self._server.speech.say(body.text))}*\n\n"
+                    f"\n\n*{plain_markdown(self._server.language.say(body.text))}*\n\n"
                 )
             case p.TurnFinished():
                 talk.unfold()
                 if body.outcome != "ok":
                     why = f"{body.error} {body.advice}".strip() or "Stopped."
-                    why = self._server.speech.say(why)
+                    why = self._server.language.say(why)
                     talk.pending.append(f"\n\n*{plain_markdown(why)}*")
                 talk.pending.append(f"\n\n{YOU}\n\n")
                 talk.ended = True

@@ -12,21 +12,21 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 from pygls.protocol import default_converter
 
 from tierline import protocol
-from tierline.lsp.spoken import SPOKEN, Speech
+from tierline.lsp.translation import TRANSLATED_FIELDS, ClientLanguage
 from tierline.protocol import camel
 from tierline.protocol.deferred import is_value
 
 _OURS = {value for value in vars(protocol).values() if is_value(value)}
 
 
-def make_converter(speech: Speech | None = None) -> Converter:
+def make_converter(language: ClientLanguage | None = None) -> Converter:
     """The converter of pygls, which also knows our types; hooks are made on first use of a type.
-    Sentences to the user are translated by ``speech``.
+    Sentences to the user are translated by ``language``.
     """
     converter: Converter = default_converter()  # type: ignore[no-untyped-call]
     converter.register_structure_hook_factory(_OURS.__contains__, _structure_factory(converter))
     converter.register_unstructure_hook_factory(
-        _OURS.__contains__, _unstructure_factory(converter, speech)
+        _OURS.__contains__, _unstructure_factory(converter, language)
     )
     return converter
 
@@ -49,13 +49,13 @@ def _structure_factory(converter: Converter) -> Any:
     return factory
 
 
-def _unstructure_factory(converter: Converter, speech: Speech | None) -> Any:
+def _unstructure_factory(converter: Converter, language: ClientLanguage | None) -> Any:
     def factory(cls: type) -> Any:
         names = {f.name: override(rename=camel(f.name)) for f in attrs.fields(cls)}
         unstructure: Any = make_dict_unstructure_fn(cls, converter, **names)  # type: ignore[arg-type]
-        if speech is None or cls not in SPOKEN:
+        if language is None or cls not in TRANSLATED_FIELDS:
             return unstructure
-        return lambda value: speech.value(value, unstructure(value))
+        return lambda value: language.value(value, unstructure(value))
 
     return factory
 

@@ -13,7 +13,7 @@ from pygls.lsp.server import LanguageServer
 
 from tierline import protocol as p
 from tierline.providers.base import ProviderError
-from tierline.providers.editor_port import Answer, EditorModel, Finished, ReplyPiece
+from tierline.providers.editor_port import EditorModel, ReplyEnd, ReplyEvent, ReplyPiece
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class EditorModels:
             for m in result.models
         ]
 
-    async def chat(self, model: str, body: Mapping[str, Any]) -> AsyncGenerator[Answer, None]:
+    async def chat(self, model: str, body: Mapping[str, Any]) -> AsyncGenerator[ReplyEvent, None]:
         """See ``EditorPort.chat``."""
         request_id = f"editor-{next(self._numbers)}"
         queue = self._waiting[request_id] = asyncio.Queue()
@@ -76,7 +76,7 @@ class EditorModels:
             async for piece in _pieces(queue, reply):
                 yield piece
             result = await reply
-            yield Finished(result.input_tokens, result.output_tokens, result.usage)
+            yield ReplyEnd(result.input_tokens, result.output_tokens, result.usage)
         except JsonRpcException as error:
             raise _failure(error) from error
         finally:

@@ -13,7 +13,7 @@ from pygls.lsp.server import LanguageServer
 from tierline import __version__
 from tierline.lsp.codec import make_converter
 from tierline.lsp.heap import enable_collector
-from tierline.lsp.spoken import Speech
+from tierline.lsp.translation import ClientLanguage
 from tierline.lsp.wire import MethodError, TierlineProtocol
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ class TierlineServer(LanguageServer):
     """Holds the connection and the session, and nothing else."""
 
     def __init__(self) -> None:
-        self.speech = Speech()
+        self.language = ClientLanguage()
         super().__init__(
             name="tierline",
             version=__version__,
             protocol_cls=TierlineProtocol,
-            converter_factory=lambda: make_converter(self.speech),
+            converter_factory=lambda: make_converter(self.language),
             notebook_document_sync=lsp.NotebookDocumentSyncOptions(
                 notebook_selector=[
                     lsp.NotebookDocumentFilterWithNotebook(notebook="*", cells=None)

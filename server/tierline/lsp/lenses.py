@@ -9,7 +9,7 @@ from lsprotocol import types as lsp
 
 from tierline import protocol as p
 from tierline.context.tier_labels import TIER_WORDS
-from tierline.lsp import asking, proposals
+from tierline.lsp import code_actions, proposals
 from tierline.lsp.chatdoc import ChatDocuments
 from tierline.lsp.host import TierlineServer
 from tierline.lsp.proposals import Proposals
@@ -47,20 +47,22 @@ def register(
         for lens in found:
             if lens.command is not None:
                 parts = lens.command.title.split(_BETWEEN)
-                lens.command.title = _BETWEEN.join(map(server.speech.say, parts))
+                lens.command.title = _BETWEEN.join(map(server.language.say, parts))
         return found
 
     @server.feature(
         lsp.TEXT_DOCUMENT_CODE_ACTION,
-        lsp.CodeActionOptions(code_action_kinds=[ACTION, asking.KIND, asking.FIX, proposals.KIND]),
+        lsp.CodeActionOptions(
+            code_action_kinds=[ACTION, code_actions.KIND, code_actions.FIX, proposals.KIND]
+        ),
     )
     async def code_action(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
         uri, only = params.text_document.uri, params.context.only
         session = await server.ready()
         found: list[lsp.CodeAction] = []
         if shown.shown_here and _wanted(proposals.KIND, only):
-            found += await proposals.actions(session, uri, params.range, server.speech.say)
-        for kind, action in asking.actions(session, params, workbench.features):
+            found += await proposals.actions(session, uri, params.range, server.language.say)
+        for kind, action in code_actions.actions(session, params, workbench.features):
             if _wanted(kind, only):
                 found.append(action)
         if not _wanted(ACTION, only):
@@ -73,7 +75,7 @@ def register(
 def _said(server: TierlineServer, found: list[lsp.CodeAction]) -> list[lsp.CodeAction]:
     """The actions with their titles in the client's language."""
     for action in found:
-        action.title = server.speech.say(action.title)
+        action.title = server.language.say(action.title)
     return found
 
 

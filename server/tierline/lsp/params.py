@@ -17,7 +17,7 @@ _NOT_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 """Lone surrogates, except those that stand for the bytes of a file name that is not UTF-8."""
 
 
-class UnusableError(ValueError):
+class InvalidParamsError(ValueError):
     """A value that cannot be used. The message is a sentence without its full stop."""
 
 
@@ -32,10 +32,10 @@ def sanitize(value: Any, depth: int = 0) -> Any:
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int) and abs(value) > LARGEST:
-        raise UnusableError("a number is too large")
+        raise InvalidParamsError("a number is too large")
     if isinstance(value, list | dict):
         if depth > _DEEPEST:
-            raise UnusableError("values are nested too deeply")
+            raise InvalidParamsError("values are nested too deeply")
         if isinstance(value, list):
             return [sanitize(one, depth + 1) for one in value]
         return {sanitize(key): sanitize(one, depth + 1) for key, one in value.items()}

@@ -101,7 +101,7 @@ class Proposals:
         if not found and uri not in self._marked:
             return
         (self._marked.add if found else self._marked.discard)(uri)
-        marks = [_diagnostic(part, self._server.speech.say) for part in found]
+        marks = [_diagnostic(part, self._server.language.say) for part in found]
         self._server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, marks))
         workspace = self._server.client_capabilities.workspace
         if workspace and workspace.code_lens and workspace.code_lens.refresh_support:

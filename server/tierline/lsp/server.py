@@ -91,7 +91,7 @@ def _lifecycle(server: TierlineServer, models: EditorModels, workbench: LspWorkb
 
     @server.feature(lsp.INITIALIZE)
     def initialize(params: lsp.InitializeParams) -> None:
-        server.speech.choose(params.locale)
+        server.language.choose(params.locale)
         models.declared(params.capabilities)
         workbench.declared(params.capabilities)
         options = params.initialization_options
@@ -221,7 +221,7 @@ async def _serve_tcp(host: str, port: int) -> None:
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal taken
-        first = await tcp.opened(reader, expected)
+        first = await tcp.authenticate(reader, expected)
         if first is None or taken:
             writer.close()
             log.warning("A connection without the token was closed.")

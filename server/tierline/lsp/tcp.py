@@ -49,7 +49,7 @@ def token() -> str:
     return given or secrets.token_urlsafe(24)
 
 
-class OpenedReader:
+class AuthenticatedReader:
     """A connection whose first message was read for the check and is replayed."""
 
     def __init__(self, first: bytes, rest: asyncio.StreamReader) -> None:
@@ -67,14 +67,14 @@ class OpenedReader:
         return await (self._rest if self._first.at_eof() else self._first).readexactly(n)
 
 
-async def opened(reader: asyncio.StreamReader, expected: str) -> OpenedReader | None:
+async def authenticate(reader: asyncio.StreamReader, expected: str) -> AuthenticatedReader | None:
     """The connection, if its first message is ``initialize`` with the token; else None."""
     try:
         async with asyncio.timeout(_SECONDS):
             first = await _first(reader, expected)
     except (TimeoutError, ConnectionError, asyncio.IncompleteReadError, ValueError):
         return None  # ValueError: a line beyond the reader's limit, or no JSON
-    return None if first is None else OpenedReader(first, reader)
+    return None if first is None else AuthenticatedReader(first, reader)
 
 
 async def _first(reader: asyncio.StreamReader, expected: str) -> bytes | None:

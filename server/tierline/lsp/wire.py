@@ -185,11 +185,11 @@ class TierlineProtocol(LanguageServerProtocol):
         requires for an unreadable one.
         """
         known = _identifies(number)
-        speech = getattr(self._server, "speech", None)
-        if speech is not None:
-            message = speech.say(message)
+        language = getattr(self._server, "language", None)
+        if language is not None:
+            message = language.say(message)
             if isinstance(data, dict) and "advice" in data:
-                data = data | {"advice": speech.say(data["advice"])}
+                data = data | {"advice": language.say(data["advice"])}
         error = lsp.ResponseError(code=code, message=message, data=data)
         self._send_data(
             lsp.ResponseErrorMessage(id=number if known else None, jsonrpc="2.0", error=error)

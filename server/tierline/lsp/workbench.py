@@ -26,7 +26,7 @@ from tierline.session.workbench import (
     FileChange,
     TerminalCommand,
 )
-from tierline.tools.running import Ended
+from tierline.tools.running import CommandEnd
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ class LspWorkbench:
 
     async def ask(self, text: str, actions: Sequence[str]) -> str:
         """See ``Workbench.ask``."""
-        say = self._server.speech.say
+        say = self._server.language.say
         titles = {say(action): action for action in actions}
         params = lsp.ShowMessageRequestParams(
             type=lsp.MessageType.Info,
@@ -130,7 +130,7 @@ class LspWorkbench:
         """See ``Workbench.tell``."""
         self._server.window_show_message(
             lsp.ShowMessageParams(
-                type=lsp.MessageType.Info, message=unlinked(self._server.speech.say(text))
+                type=lsp.MessageType.Info, message=unlinked(self._server.language.say(text))
             )
         )
 
@@ -150,7 +150,7 @@ class LspWorkbench:
     async def refresh(self, uris: Sequence[str]) -> None:
         """See ``Workbench.refresh``: over LSP the client sends changes by itself."""
 
-    async def run(self, _command: TerminalCommand, /) -> Ended | None:
+    async def run(self, _command: TerminalCommand, /) -> CommandEnd | None:
         """See ``Workbench.run``: LSP has no terminals."""
         return None
 

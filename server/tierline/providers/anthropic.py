@@ -12,15 +12,15 @@ from attrs import evolve
 
 from tierline.context.prompt import Prompt
 from tierline.providers import render_anthropic
-from tierline.providers.base import Offered, ProviderError, RenderedRequest, StreamEvent
+from tierline.providers.base import OfferedModel, ProviderError, RenderedRequest, StreamEvent
 from tierline.providers.canonical import dumps, rendered
-from tierline.providers.choice import Choice
+from tierline.providers.choice import ProviderChoice
 from tierline.providers.corrections import Corrections, with_corrections
 from tierline.providers.editor_port import EditorPort
 from tierline.providers.errors import from_exception
+from tierline.providers.input_count import count_input
 from tierline.providers.listing import fetch, offered
 from tierline.providers.messages import MessageReader
-from tierline.providers.own_count import own_count
 from tierline.providers.profile import Profile
 from tierline.providers.retry import with_retries
 from tierline.providers.transport import Endpoint, checked, http_options, send
@@ -33,7 +33,7 @@ _BINDING_BETA = "thinking-binding-controls-2026-08-01"
 BODIES = (render_anthropic.body,)
 
 
-def make(choice: Choice, _editor: EditorPort | None) -> AnthropicProvider:
+def make(choice: ProviderChoice, _editor: EditorPort | None) -> AnthropicProvider:
     """See ``Adapter.make``."""
     return AnthropicProvider(choice.endpoint)
 
@@ -79,9 +79,9 @@ class AnthropicProvider:
         """See ``Provider.count_tokens``."""
         client = _speaking(await self._connected(), request)
         path = "/v1/messages/count_tokens"
-        return await own_count(client, path, request, _COUNTED, self._endpoint)
+        return await count_input(client, path, request, _COUNTED, self._endpoint)
 
-    async def listed(self, path: str = "") -> list[Offered]:
+    async def listed(self, path: str = "") -> list[OfferedModel]:
         """See ``Provider.listed``."""
         client = await self._connected()
         return offered(

@@ -98,12 +98,12 @@ class Usage:
 
 
 @frozen
-class WasThinking:
+class TextWasThinking:
     """All of the reply's text so far was thinking: its closing tag came without an opening one."""
 
 
 @frozen
-class Retrying:
+class RetryScheduled:
     """The request failed in a way that may be temporary; the adapter waits and tries again."""
 
     attempt: int
@@ -113,7 +113,7 @@ class Retrying:
 
 
 @frozen
-class Adapted:
+class RequestAdapted:
     """The server refused a part of the request; it is sent again without it, as ``request``.
 
     ``reason`` says what was learnt, for the user.
@@ -124,7 +124,7 @@ class Adapted:
 
 
 @frozen
-class Malformed:
+class MalformedEvent:
     """A stream event that could not be parsed was skipped."""
 
     detail: str
@@ -144,12 +144,12 @@ StreamEvent: TypeAlias = (
     TextChunk
     | ReasoningChunk
     | ReasoningDone
-    | WasThinking
+    | TextWasThinking
     | ToolCall
     | Usage
-    | Retrying
-    | Adapted
-    | Malformed
+    | RetryScheduled
+    | RequestAdapted
+    | MalformedEvent
     | Stop
 )
 
@@ -170,7 +170,7 @@ class ProviderError(CodedError):
 
 
 @frozen
-class Offered:
+class OfferedModel:
     """One model. ``window``: input tokens as the service reports; None if it does not."""
 
     name: str
@@ -198,7 +198,7 @@ class Provider(Protocol):
         """The provider's own count of the input, or None if it has no such endpoint."""
         ...
 
-    async def listed(self, path: str = "") -> list[Offered]:
+    async def listed(self, path: str = "") -> list[OfferedModel]:
         """The models that the service lists. Another ``path`` checks the key, where the list needs
         none.
 

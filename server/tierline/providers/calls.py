@@ -16,7 +16,7 @@ from typing import Any
 from attrs import define, evolve, field
 
 from tierline.providers.base import ToolCall
-from tierline.providers.thoughts import SIGNATURE
+from tierline.providers.thinking_collector import SIGNATURE
 from tierline.providers.values import figure, first, mapping
 
 _DEEPEST = 3
@@ -133,7 +133,7 @@ class _Piece:
 
 
 @define
-class Calls:
+class CallAssembler:
     """Puts the calls of one reply together."""
 
     _calls: list[_Call] = field(factory=list)

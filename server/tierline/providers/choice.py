@@ -20,7 +20,7 @@ Render: TypeAlias = Callable[[Prompt], Mapping[str, Any]]
 
 
 @frozen
-class Choice:
+class ProviderChoice:
     """Which provider and model are used, and why. Equal choices share a provider object."""
 
     spec: ProviderSpec
@@ -80,7 +80,7 @@ class Adapter(Protocol):
     """The ways in which it writes a body, for plans that are rendered again."""
 
     @staticmethod
-    def make(choice: Choice, editor: EditorPort | None) -> Provider:
+    def make(choice: ProviderChoice, editor: EditorPort | None) -> Provider:
         """Does not connect or load anything yet."""
         ...
 

@@ -14,7 +14,7 @@ from tierline.context.models import ModelFacts
 from tierline.network import Network
 from tierline.providers.addresses import is_loopback
 from tierline.providers.base import Provider, ProviderError
-from tierline.providers.choice import Choice, adapter
+from tierline.providers.choice import ProviderChoice, adapter
 from tierline.providers.editor_port import EditorModel, EditorPort
 from tierline.providers.gguf import INSTALL, find_model
 from tierline.providers.registry import (
@@ -64,7 +64,7 @@ def choose(  # noqa: PLR0911 - one line per way
     secrets: Mapping[str, str],
     found: Sequence[LocalServer],
     offered: Sequence[EditorModel] = (),
-) -> Choice:
+) -> ProviderChoice:
     """The first that can be used: the explicit setting, else a key in the environment or in the
     editor's secret storage (``secrets``: provider to key), else a server in ``found`` if the user
     agreed, else the embedded model. The editor's own models (``offered``) are used only if they are
@@ -120,7 +120,7 @@ def _none(found: Sequence[LocalServer], error: ProviderError) -> ProviderError:
     )
 
 
-def spoken(choice: Choice, facts: ModelFacts, api: str) -> Choice:
+def with_api(choice: ProviderChoice, facts: ModelFacts, api: str) -> ProviderChoice:
     """The choice with the interface for its model. ``api`` is the setting ``provider.api``:
     ``auto``, ``chat`` or ``responses``.
     """
@@ -141,7 +141,7 @@ def spoken(choice: Choice, facts: ModelFacts, api: str) -> Choice:
     )
 
 
-def make(choice: Choice, editor: EditorPort | None = None) -> Provider:
+def make(choice: ProviderChoice, editor: EditorPort | None = None) -> Provider:
     """The provider of a choice. Does not connect or load anything yet."""
     return adapter(choice.kind).make(choice, editor)
 
@@ -216,7 +216,7 @@ def _explicit(
     env: Mapping[str, str],
     secrets: Mapping[str, str],
     found: Sequence[LocalServer],
-) -> Choice:
+) -> ProviderChoice:
     url = _address(row, settings, env)
     if url and row.adapter == COMPATIBLE.adapter:
         for server in found:
@@ -255,20 +255,20 @@ def _remote(
     secrets: Mapping[str, str],
     *,
     why: str,
-) -> Choice:
+) -> ProviderChoice:
     url = _address(row, settings, env)
     if url and "://" not in url:
         url = f"http://{url}"
     model = settings.model or ("" if url and row.compatible else row.default_model) or "default"
     endpoint = _endpoint(settings, url, _key(row, env, secrets)[0])
-    return Choice(row, model, url, why, endpoint=endpoint)
+    return ProviderChoice(row, model, url, why, endpoint=endpoint)
 
 
-def _on_loopback(server: LocalServer, settings: ProviderSettings, why: str) -> Choice:
+def _on_loopback(server: LocalServer, settings: ProviderSettings, why: str) -> ProviderChoice:
     """The choice of a server found on this machine. It is never sent a key."""
     first = server.models[0] if server.models else "default"
     model = settings.model if settings.model in server.models or not server.models else first
-    return Choice(
+    return ProviderChoice(
         COMPATIBLE,
         model or first,
         server.base_url,
@@ -278,7 +278,7 @@ def _on_loopback(server: LocalServer, settings: ProviderSettings, why: str) -> C
     )
 
 
-def _of_the_editor(settings: ProviderSettings, offered: Sequence[EditorModel]) -> Choice:
+def _of_the_editor(settings: ProviderSettings, offered: Sequence[EditorModel]) -> ProviderChoice:
     wanted = [m for m in offered if settings.model in ("", m.id, m.label, m.family)]
     if not wanted:
         names = ", ".join(m.label for m in offered)
@@ -293,7 +293,7 @@ def _of_the_editor(settings: ProviderSettings, offered: Sequence[EditorModel]) -
             "into the editor, or choose another provider.",
         )
     model = wanted[0]
-    return Choice(
+    return ProviderChoice(
         of_origin("editor"),
         model.label,
         "",
@@ -304,9 +304,9 @@ def _of_the_editor(settings: ProviderSettings, offered: Sequence[EditorModel]) -
     )
 
 
-def _embedded(settings: ProviderSettings, why: str) -> Choice:
+def _embedded(settings: ProviderSettings, why: str) -> ProviderChoice:
     model = find_model(settings.model_path)
-    return Choice(
+    return ProviderChoice(
         of_origin("embedded"),
         model.name,
         "",

@@ -12,10 +12,10 @@ from typing import Any
 from attrs import define, field
 
 from tierline.providers.base import ReasoningChunk, Stop, StreamEvent, TextChunk, Usage
-from tierline.providers.calls import Calls
+from tierline.providers.calls import CallAssembler
 from tierline.providers.contents import called, said
 from tierline.providers.errors import error_in, from_event
-from tierline.providers.thoughts import Thoughts
+from tierline.providers.thinking_collector import ThinkingCollector
 from tierline.providers.usage import completion_usage, merged
 from tierline.providers.values import figure, first, mapping, rows, string
 
@@ -54,10 +54,10 @@ class CompletionReader:
     service: str
     secret: str = field(default="", repr=False)
     done: bool = False
-    _calls: Calls = field(factory=Calls)
-    _function: Calls = field(factory=Calls)
+    _calls: CallAssembler = field(factory=CallAssembler)
+    _function: CallAssembler = field(factory=CallAssembler)
     """The one call of the older ``function_call``."""
-    _thoughts: Thoughts = field(factory=Thoughts)
+    _thoughts: ThinkingCollector = field(factory=ThinkingCollector)
     _stop: str | None = None
     _usage: Usage = field(factory=Usage)
     _text: list[str] = field(factory=list)

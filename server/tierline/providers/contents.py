@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from tierline.providers.values import first, mapping, string
 
-Piece: TypeAlias = tuple[Literal["text", "thinking"], str]
+ContentPiece: TypeAlias = tuple[Literal["text", "thinking"], str]
 
 _TEXTS = ("text", "content", "value", "refusal", "output_text", "summary")
 _THINKING = (
@@ -25,7 +25,7 @@ _THINKING = (
 _DEEPEST = 6
 
 
-def said(place: Mapping[str, Any]) -> Iterator[Piece]:
+def said(place: Mapping[str, Any]) -> Iterator[ContentPiece]:
     """Thinking and text of a message, a delta or another object, in that order."""
     for name in _THINKING:
         # The same thinking under two names counts once.
@@ -40,7 +40,7 @@ def said(place: Mapping[str, Any]) -> Iterator[Piece]:
         yield ("text", found)
 
 
-def parts(content: object, depth: int = 0) -> Iterator[Piece]:
+def parts(content: object, depth: int = 0) -> Iterator[ContentPiece]:
     """The parts of a ``content``, in order."""
     if isinstance(content, str):
         if content:

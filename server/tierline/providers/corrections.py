@@ -9,7 +9,7 @@ from typing import Any
 from attrs import define, evolve, field
 
 from tierline.context.prompt import Prompt
-from tierline.providers.base import Adapted, RenderedRequest, StreamEvent
+from tierline.providers.base import RenderedRequest, RequestAdapted, StreamEvent
 from tierline.providers.errors import RequestFailed
 from tierline.providers.profile import Profile, Profiles, corrected, sentence
 from tierline.providers.refusals import refusal
@@ -38,7 +38,7 @@ class Corrections:
         self._profile = Profile.of(form)
         self._sent.add(self.request.sha256)
 
-    def after(self, error: RequestFailed) -> Adapted | None:
+    def after(self, error: RequestFailed) -> RequestAdapted | None:
         """The request corrected after a refusal; None if it cannot be corrected."""
         prompt, said = self.request.prompt, error.said
         if prompt is None or said is None or error.code not in _CORRECTABLE:
@@ -57,7 +57,7 @@ class Corrections:
         self._profile, self.request = profile, request
         why = sentence(request.model, changed, found)
         self._learnt.append((changed, why))
-        return Adapted(request, why)
+        return RequestAdapted(request, why)
 
     def taken(self) -> None:
         """The server has begun to answer: keep what was learnt."""
@@ -69,7 +69,7 @@ class Corrections:
 async def with_corrections(
     send: Callable[[RenderedRequest], AsyncGenerator[StreamEvent, None]], corrections: Corrections
 ) -> AsyncGenerator[StreamEvent, None]:
-    """One attempt at a request, and ``Adapted`` before each time that it is sent again.
+    """One attempt at a request, and ``RequestAdapted`` before each time that it is sent again.
 
     Raises:
         RequestFailed: nothing more can be corrected.

@@ -14,7 +14,7 @@ from typing import Any
 from tierline.context.prompt import Prompt
 from tierline.providers import render_openai
 from tierline.providers.base import (
-    Offered,
+    OfferedModel,
     ProviderError,
     ReasoningChunk,
     RenderedRequest,
@@ -25,14 +25,14 @@ from tierline.providers.base import (
 )
 from tierline.providers.calls import tool_call
 from tierline.providers.canonical import dumps, rendered
-from tierline.providers.choice import Choice
-from tierline.providers.editor_port import EditorPort, Finished
+from tierline.providers.choice import ProviderChoice
+from tierline.providers.editor_port import EditorPort, ReplyEnd
 from tierline.providers.usage import completion_usage, message_figures, message_usage
 
 _WITHOUT = ("stream", "stream_options", "max_tokens")
 
 
-def make(choice: Choice, editor: EditorPort | None) -> EditorProvider:
+def make(choice: ProviderChoice, editor: EditorPort | None) -> EditorProvider:
     """See ``Adapter.make``."""
     if editor is None or choice.offered is None:
         raise ProviderError(
@@ -88,7 +88,7 @@ class EditorProvider:
                         "Retry, or choose another model.",
                     ) from error
                 answered = True
-                if isinstance(answer, Finished):
+                if isinstance(answer, ReplyEnd):
                     if (usage := _usage(answer)) is not None:
                         yield usage
                     yield Stop("tool_use" if calls else "end")
@@ -105,7 +105,7 @@ class EditorProvider:
         """None: the API counts single texts only, not requests."""
         return None
 
-    async def listed(self, path: str = "") -> list[Offered]:  # noqa: ARG002
+    async def listed(self, path: str = "") -> list[OfferedModel]:  # noqa: ARG002
         """Nothing: ``EditorPort.models`` lists them."""
         return []
 
@@ -113,7 +113,7 @@ class EditorProvider:
         """See ``Provider.close``. There is nothing to release."""
 
 
-def _usage(answer: Finished) -> Usage | None:
+def _usage(answer: ReplyEnd) -> Usage | None:
     """Usage as the model reports it, with the cache's figures, else as the client counted it."""
     report = answer.usage
     if "input_tokens" in report:

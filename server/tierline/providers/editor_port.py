@@ -41,7 +41,7 @@ class ReplyPiece:
 
 
 @frozen
-class Finished:
+class ReplyEnd:
     """The client's message that the reply is complete."""
 
     input_tokens: int | None = None
@@ -50,7 +50,7 @@ class Finished:
     """The model's usage, in the format of Chat Completions or Messages."""
 
 
-Answer: TypeAlias = ReplyPiece | Finished
+ReplyEvent: TypeAlias = ReplyPiece | ReplyEnd
 
 
 class EditorPort(Protocol):
@@ -65,6 +65,6 @@ class EditorPort(Protocol):
         """The models that the editor offers now; empty if it offers none or has no model API."""
         ...
 
-    def chat(self, model: str, body: Mapping[str, Any]) -> AsyncGenerator[Answer, None]:
+    def chat(self, model: str, body: Mapping[str, Any]) -> AsyncGenerator[ReplyEvent, None]:
         """Send and stream; raises ProviderError. Closing the iterator cancels at the client."""
         ...

@@ -229,7 +229,7 @@ def from_exception(
         body = getattr(error, "body", None)
         headers = {k.lower(): v for k, v in response.headers.items()}
         return from_status(service, status, body, headers, secret=secret)
-    from tierline.providers import reaching
+    from tierline.providers import connection_errors
 
     cause = error.__cause__ or error
     kinds = {c.__name__ for c in (*type(error).__mro__, *type(cause).__mro__)}
@@ -247,7 +247,7 @@ def from_exception(
             f"The request to {service} could not be made ({type(error).__name__}).",
             "Check the key and the base URL.",
         )
-    found = reaching.why(service, url, error, network)
+    found = connection_errors.why(service, url, error, network)
     text = quote(str(cause) or type(cause).__name__, secret)
     return RequestFailed(
         "network",

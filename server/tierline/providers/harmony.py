@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from attrs import define
 
-from tierline.providers.contents import Piece
+from tierline.providers.contents import ContentPiece
 
 BEGINNINGS = ("<|channel|>", "<|start|>")
 _MARKS = (*BEGINNINGS, "<|constrain|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>")
@@ -20,7 +20,7 @@ _MARK = re.compile("|".join(map(re.escape, _MARKS)))
 
 
 @define
-class Harmony:
+class HarmonyParser:
     """Splits the text of one reply. Text that may still become a mark is held back."""
 
     _held: str = ""
@@ -30,7 +30,7 @@ class Harmony:
     _answered: bool = False
     """True once the answer has begun: white space in it is the model's own."""
 
-    def feed(self, text: str, *, last: bool = False) -> Iterator[Piece]:
+    def feed(self, text: str, *, last: bool = False) -> Iterator[ContentPiece]:
         """Thinking and text that are certain after one more piece; everything after the ``last``
         one.
         """
@@ -44,7 +44,7 @@ class Harmony:
         text, self._held = self._held[:cut], self._held[cut:]
         yield from self._part(text)
 
-    def rest(self) -> Iterator[Piece]:
+    def rest(self) -> Iterator[ContentPiece]:
         """The text that was held back. A head without a message after it counts as text."""
         yield from self.feed("", last=True)
         if self._head and self._head.strip() != "assistant":
@@ -59,7 +59,7 @@ class Harmony:
             case _:
                 self._thinks, self._head = False, None
 
-    def _part(self, text: str) -> Iterator[Piece]:
+    def _part(self, text: str) -> Iterator[ContentPiece]:
         if self._head is not None:
             self._head += text
         elif text and self._thinks:

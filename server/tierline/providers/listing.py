@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tierline.providers.base import Offered
+from tierline.providers.base import OfferedModel
 from tierline.providers.errors import from_exception
 from tierline.providers.transport import Endpoint
 
@@ -37,13 +37,13 @@ async def fetch(client: Any, path: str, service: str, endpoint: Endpoint) -> obj
     return answer
 
 
-def offered(answer: object) -> list[Offered]:
+def offered(answer: object) -> list[OfferedModel]:
     """The models of a list that can chat, in the order of the list."""
     rows = answer.get("data", answer.get("models")) if isinstance(answer, Mapping) else answer
     return list(_offered(rows)) if isinstance(rows, list) else []
 
 
-def _offered(rows: list[Any]) -> Iterator[Offered]:
+def _offered(rows: list[Any]) -> Iterator[OfferedModel]:
     seen: set[str] = set()
     for row in rows:
         name = row.get("id") or row.get("name") if isinstance(row, Mapping) else row
@@ -51,4 +51,4 @@ def _offered(rows: list[Any]) -> Iterator[Offered]:
             continue
         seen.add(name)
         said = [row.get(key) for key in _WINDOWS] if isinstance(row, Mapping) else []
-        yield Offered(name, next((n for n in said if type(n) is int and n > 0), None))
+        yield OfferedModel(name, next((n for n in said if type(n) is int and n > 0), None))

@@ -21,11 +21,11 @@ from tierline.processes import end
 from tierline.providers import render_local
 from tierline.providers.base import ProviderError, RenderedRequest
 from tierline.providers.canonical import dumps
-from tierline.providers.choice import Choice
+from tierline.providers.choice import ProviderChoice
 from tierline.providers.editor_port import EditorPort
 from tierline.providers.gguf import LocalModel
+from tierline.providers.input_count import count_input
 from tierline.providers.openai import OpenAIProvider, connect
-from tierline.providers.own_count import own_count
 from tierline.providers.transport import Endpoint
 
 log = logging.getLogger(__name__)
@@ -40,13 +40,13 @@ _SYSTEM_PACKAGES = {
 BODIES = (render_local.body,)
 
 
-def make(choice: Choice, _editor: EditorPort | None) -> LocalProvider:
+def make(choice: ProviderChoice, _editor: EditorPort | None) -> LocalProvider:
     """See ``Adapter.make``."""
     assert choice.embedded is not None
     return LocalProvider(choice.endpoint, choice.embedded)
 
 
-class Child:
+class LocalModelProcess:
     """The process that holds the model: started on first use, and again if it died."""
 
     def __init__(self, model: LocalModel, load_seconds: float = _LOAD_SECONDS) -> None:
@@ -176,7 +176,7 @@ class LocalProvider(OpenAIProvider):
 
     def __init__(self, endpoint: Endpoint, model: LocalModel) -> None:
         super().__init__(endpoint, service=self.service)
-        self.child = Child(model)
+        self.child = LocalModelProcess(model)
 
     @property
     def instance(self) -> str:
@@ -191,7 +191,7 @@ class LocalProvider(OpenAIProvider):
         client = await self._connected()
         fields = ("model", "tools", "messages")
         path = "/chat/completions/input_tokens"
-        return await own_count(client, path, request, fields, self._endpoint)
+        return await count_input(client, path, request, fields, self._endpoint)
 
     async def close(self) -> None:
         """Close connections and end the child."""

@@ -13,9 +13,9 @@ from attrs import evolve
 from tierline.context.prompt import Prompt
 from tierline.providers import render_openai
 from tierline.providers.addresses import host_of
-from tierline.providers.base import Offered, ProviderError, RenderedRequest, StreamEvent
+from tierline.providers.base import OfferedModel, ProviderError, RenderedRequest, StreamEvent
 from tierline.providers.canonical import dumps, rendered
-from tierline.providers.choice import Choice
+from tierline.providers.choice import ProviderChoice
 from tierline.providers.completion import CompletionReader
 from tierline.providers.corrections import Corrections, with_corrections
 from tierline.providers.editor_port import EditorPort
@@ -31,7 +31,7 @@ _ADDRESS = "https://api.openai.com/v1"
 BODIES = tuple(partial(render_openai.body, official=official) for official in (True, False))
 
 
-def make(choice: Choice, _editor: EditorPort | None) -> OpenAIProvider:
+def make(choice: ProviderChoice, _editor: EditorPort | None) -> OpenAIProvider:
     """See ``Adapter.make``."""
     title = "" if choice.spec.compatible else choice.spec.title
     return OpenAIProvider(choice.endpoint, service=choice.found or title)
@@ -79,7 +79,7 @@ class OpenAIProvider:
         """None: Chat Completions has no endpoint that counts."""
         return None
 
-    async def listed(self, path: str = "") -> list[Offered]:
+    async def listed(self, path: str = "") -> list[OfferedModel]:
         """See ``Provider.listed``."""
         client = await self._connected()
         return offered(await fetch(client, path or "/models", self.service, self._endpoint))

@@ -121,7 +121,7 @@ class Profiles(Protocol):
 
 
 @define
-class ForNow:
+class InMemoryProfiles:
     """Profiles that are forgotten with the process."""
 
     _learnt: dict[tuple[str, str], dict[str, Any]] = field(factory=dict)

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from attrs import frozen
 
-Kind: TypeAlias = Literal[
+RefusalKind: TypeAlias = Literal[
     "field",
     "limit",
     "tools",
@@ -43,7 +43,7 @@ class ErrorReply:
 class ServerRefusal:
     """What a server does not accept."""
 
-    kind: Kind
+    kind: RefusalKind
     field: str = ""
     """For ``field``: the field, prefixed with ``tools/`` or ``messages/`` if it is inside those.
     For ``tool``: the name of the only tool that is refused.

@@ -9,9 +9,9 @@ from attrs import evolve
 
 from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse, visible
 from tierline.context.prompt import Prompt, PromptBlock, ToolSpec, Ttl
-from tierline.providers.adapting import adapted, stripped
 from tierline.providers.canonical import cache_control, object_schema, sort_keys, sort_tools
 from tierline.providers.profile import Profile
+from tierline.providers.request_adapter import adapt_body, adapt_prompt
 
 STRATEGY = "anthropic"
 
@@ -22,8 +22,8 @@ def body(prompt: Prompt) -> dict[str, Any]:
     """
     if prompt.form:
         profile = Profile.of(prompt.form)
-        plain = evolve(adapted(prompt, profile), form={})
-        return stripped(
+        plain = evolve(adapt_prompt(prompt, profile), form={})
+        return adapt_body(
             {**body(plain), "stream": profile.stream and plain.max_output_tokens > 0}, profile
         )
     shape = front(prompt)

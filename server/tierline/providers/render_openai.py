@@ -9,11 +9,11 @@ from attrs import evolve
 
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse, visible
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
-from tierline.providers import thoughts
-from tierline.providers.adapting import adapted, stripped
+from tierline.providers import thinking_collector
 from tierline.providers.canonical import cache_control, dumps, object_schema, sort_keys, sort_tools
 from tierline.providers.profile import Profile
 from tierline.providers.refusals import LIMITS
+from tierline.providers.request_adapter import adapt_body, adapt_prompt
 
 _NO_OUTPUT = "(no output)"
 _PICTURE = "(the result is a picture, which follows)"
@@ -32,7 +32,7 @@ def body(prompt: Prompt, *, official: bool) -> dict[str, Any]:
 
 
 def _in_form(prompt: Prompt, profile: Profile, *, official: bool) -> dict[str, Any]:
-    plain = evolve(adapted(prompt, profile), form={})
+    plain = evolve(adapt_prompt(prompt, profile), form={})
     ends = back(plain, official=official)
     if profile.limit_field:
         limit = {profile.limit_field: plain.max_output_tokens} if profile.limit_field != "-" else {}
@@ -40,7 +40,7 @@ def _in_form(prompt: Prompt, profile: Profile, *, official: bool) -> dict[str, A
     if not profile.stream:
         ends = {k: v for k, v in ends.items() if k != "stream_options"} | {"stream": False}
     said = messages(plain, role=profile.system, marks=profile.marks)
-    return stripped({**front(plain), "messages": said, **ends}, profile)
+    return adapt_body({**front(plain), "messages": said, **ends}, profile)
 
 
 def front(prompt: Prompt) -> dict[str, Any]:
@@ -129,7 +129,9 @@ def _calls(items: Iterable[PromptBlock]) -> list[dict[str, Any]]:
     for item in items:
         block = item.block
         if isinstance(block, Reasoning):
-            signature = {n: block.data[n] for n in (thoughts.SIGNATURE,) if n in block.data}
+            signature = {
+                n: block.data[n] for n in (thinking_collector.SIGNATURE,) if n in block.data
+            }
         elif isinstance(block, ToolUse):
             arguments = dumps(dict(block.input)).decode("utf-8")
             function = {"name": block.name, "arguments": arguments}
@@ -145,7 +147,7 @@ def _thoughts(items: Iterable[PromptBlock]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for item in items:
         if isinstance(item.block, Reasoning):
-            for name in thoughts.FIELDS:
+            for name in thinking_collector.FIELDS:
                 if value := item.block.data.get(name):
                     found[name] = found[name] + value if name in found else value
     return found

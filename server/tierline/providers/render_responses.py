@@ -14,9 +14,9 @@ from attrs import evolve
 
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse, visible
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec, Ttl
-from tierline.providers.adapting import adapted, stripped
 from tierline.providers.canonical import dumps, object_schema, sort_keys, sort_tools
 from tierline.providers.profile import Profile
+from tierline.providers.request_adapter import adapt_body, adapt_prompt
 
 ENCRYPTED = "reasoning.encrypted_content"
 LEAST_OUTPUT = 16
@@ -36,9 +36,9 @@ def body(
     """
     if prompt.form:
         profile = Profile.of(prompt.form)
-        plain = evolve(adapted(prompt, profile), form={})
+        plain = evolve(adapt_prompt(prompt, profile), form={})
         written = body(plain, retention=retention, summary=summary, listed=listed)
-        return stripped({**written, "stream": profile.stream}, profile)
+        return adapt_body({**written, "stream": profile.stream}, profile)
     shape: dict[str, Any] = {"model": prompt.model}
     if prompt.tools:
         shape["tools"] = tools(prompt.tools)

@@ -12,10 +12,10 @@ from tierline.context.prompt import Prompt
 from tierline.providers import render_responses
 from tierline.providers.base import RenderedRequest, StreamEvent
 from tierline.providers.canonical import dumps
-from tierline.providers.choice import Choice
+from tierline.providers.choice import ProviderChoice
 from tierline.providers.editor_port import EditorPort
+from tierline.providers.input_count import count_input
 from tierline.providers.openai import OpenAIProvider
-from tierline.providers.own_count import own_count
 from tierline.providers.response_reader import ResponseReader
 from tierline.providers.transport import Endpoint, send
 
@@ -29,7 +29,7 @@ BODIES = tuple(
 )
 
 
-def make(choice: Choice, _editor: EditorPort | None) -> ResponsesProvider:
+def make(choice: ProviderChoice, _editor: EditorPort | None) -> ResponsesProvider:
     """See ``Adapter.make``."""
     title = "" if choice.spec.compatible else choice.spec.title
     return ResponsesProvider(
@@ -65,7 +65,9 @@ class ResponsesProvider(OpenAIProvider):
     async def count_tokens(self, request: RenderedRequest) -> int | None:
         """See ``Provider.count_tokens``."""
         client = await self._connected()
-        return await own_count(client, "/responses/input_tokens", request, _COUNTED, self._endpoint)
+        return await count_input(
+            client, "/responses/input_tokens", request, _COUNTED, self._endpoint
+        )
 
     def _body(self, prompt: Prompt) -> bytes:
         return dumps(self._write(prompt))

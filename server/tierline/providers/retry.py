@@ -9,7 +9,14 @@ from contextlib import aclosing
 
 from attrs import frozen
 
-from tierline.providers.base import Adapted, Malformed, Retrying, Stop, StreamEvent, Usage
+from tierline.providers.base import (
+    MalformedEvent,
+    RequestAdapted,
+    RetryScheduled,
+    Stop,
+    StreamEvent,
+    Usage,
+)
 from tierline.providers.errors import RequestFailed
 from tierline.providers.overflows import Overflow
 
@@ -52,7 +59,7 @@ async def with_retries(
     """Stream one attempt after another until one succeeds.
 
     There is no further attempt once a part of the reply was passed on: the text would appear twice.
-    ``Retrying`` comes before each wait.
+    ``RetryScheduled`` comes before each wait.
 
     Raises:
         ProviderError: the last attempt's.
@@ -64,7 +71,7 @@ async def with_retries(
             async with aclosing(attempt()) as events:
                 async for event in events:
                     passed_on = passed_on or not isinstance(
-                        event, Usage | Malformed | Stop | Adapted
+                        event, Usage | MalformedEvent | Stop | RequestAdapted
                     )
                     yield event
             return
@@ -80,6 +87,6 @@ async def with_retries(
             if passed_on or not error.retryable or seconds is None:
                 raise
             reason = error.message
-        yield Retrying(number, policy.retries, seconds, reason)
+        yield RetryScheduled(number, policy.retries, seconds, reason)
         await sleep(seconds)
         waited += seconds

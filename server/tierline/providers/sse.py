@@ -18,13 +18,13 @@ MAX_EVENT_BYTES = 32 * 1024 * 1024
 
 
 @frozen
-class Damaged:
+class DamagedEvent:
     """An event whose data could not be read."""
 
     detail: str
 
 
-Parsed: TypeAlias = tuple[str, dict[str, Any]] | Damaged
+ParsedEvent: TypeAlias = tuple[str, dict[str, Any]] | DamagedEvent
 """Event name (empty if the stream names none) and its JSON object."""
 
 DONE = "[DONE]"
@@ -37,7 +37,7 @@ _DECODER = json.JSONDecoder(strict=False)
 _MARK = b"\xef\xbb\xbf"
 
 
-async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[Parsed, None]:
+async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[ParsedEvent, None]:
     """Parse a byte stream. OpenAI's closing ``[DONE]`` is yielded as ``("[DONE]", {})``.
 
     A body without any event, but with JSON objects (one, one a line, or an array of them), yields
@@ -50,7 +50,7 @@ async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[Parsed, None]:
             for parsed in event.line(line):
                 yield parsed
         if event.size + lines.size > MAX_EVENT_BYTES:
-            yield Damaged(f"an event of more than {MAX_EVENT_BYTES:,} bytes")
+            yield DamagedEvent(f"an event of more than {MAX_EVENT_BYTES:,} bytes")
             lines.drop()
             event = _Event()
     for parsed in (*event.line(lines.rest()), *event.close()):
@@ -67,7 +67,7 @@ class _Event:
     _bare: list[bytes] = field(factory=list)
     """Lines of JSON outside of any event."""
 
-    def line(self, line: bytes) -> list[Parsed]:
+    def line(self, line: bytes) -> list[ParsedEvent]:
         """Add a line; yields the events that it completes."""
         plain = line.strip()
         if not plain:
@@ -87,17 +87,17 @@ class _Event:
             return self._json(plain)
         return []
 
-    def close(self) -> list[Parsed]:
+    def close(self) -> list[ParsedEvent]:
         """End the stream; yields the events that were not ended."""
         bare, self._bare = b"\n".join(self._bare), []
         found = self._ended(at_end=True)
         return [*found, *(("", value) for value in _objects(bare))]
 
-    def _ended(self, *, at_end: bool = False) -> list[Parsed]:
+    def _ended(self, *, at_end: bool = False) -> list[ParsedEvent]:
         data, self._data, self.size = self._data, [], sum(map(len, self._bare))
         return _finish(self.name, data, at_end=at_end)
 
-    def _json(self, line: bytes) -> list[Parsed]:
+    def _json(self, line: bytes) -> list[ParsedEvent]:
         if not self._bare and (value := _object(line)) is not None:
             return [("", value)]
         self._bare.append(line)
@@ -156,7 +156,7 @@ class _Lines:
         self._parts, self.size = [], 0
 
 
-def _finish(name: str, data: list[bytes], *, at_end: bool = False) -> list[Parsed]:
+def _finish(name: str, data: list[bytes], *, at_end: bool = False) -> list[ParsedEvent]:
     """The events in the data lines that were collected: one, or several if lines were glued."""
     if not data:
         return []
@@ -166,7 +166,7 @@ def _finish(name: str, data: list[bytes], *, at_end: bool = False) -> list[Parse
         return [(DONE, {})]
     if name == "error" and not at_end:
         return [(name, {"error": b"\n".join(data).decode("utf-8", "replace")})]
-    found: list[Parsed] = []
+    found: list[ParsedEvent] = []
     for line in data:
         value = _object(line)
         if value is not None:
@@ -176,7 +176,7 @@ def _finish(name: str, data: list[bytes], *, at_end: bool = False) -> list[Parse
         elif glued := _glued(line):
             found += [(DONE, {}) if part == DONE else (name, part) for part in glued]
         elif not at_end:
-            found.append(Damaged(line[:80].decode("utf-8", "replace")))
+            found.append(DamagedEvent(line[:80].decode("utf-8", "replace")))
     return found
 
 

@@ -14,8 +14,8 @@ from typing import Literal, TypeAlias
 from attrs import define, field
 
 from tierline.providers import harmony
-from tierline.providers.contents import Piece
-from tierline.providers.harmony import Harmony, overlap
+from tierline.providers.contents import ContentPiece
+from tierline.providers.harmony import HarmonyParser, overlap
 
 _TAGS = {
     "<think>": "</think>",
@@ -40,11 +40,11 @@ _ALONE = re.compile(
 _ALONE_BARE = re.compile(rf"{_ALONE.pattern}|({_BARE_END})")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 
-Told: TypeAlias = Piece | tuple[Literal["was thinking"], str]
+TaggedPiece: TypeAlias = ContentPiece | tuple[Literal["was thinking"], str]
 
 
 @define
-class ThinkTags:
+class ThinkTagParser:
     """Splits the text of one reply. Held back are text that may still become a tag, at most a tag's
     length, and white space before the first visible character.
     """
@@ -65,9 +65,9 @@ class ThinkTags:
     """True once a tag has ended the thinking; a further tag is text."""
     _bare: bool = False
     """True if the reply begins like harmony without its marks."""
-    _harmony: Harmony | None = None
+    _harmony: HarmonyParser | None = None
 
-    def feed(self, text: str) -> Iterator[Told]:
+    def feed(self, text: str) -> Iterator[TaggedPiece]:
         """Thinking and text that are certain after one more piece; ``was thinking`` says that all
         text before was thinking.
         """
@@ -83,7 +83,7 @@ class ThinkTags:
         if self._begun:
             yield from self._answer()
 
-    def rest(self) -> Iterator[Told]:
+    def rest(self) -> Iterator[TaggedPiece]:
         """The text that was held back. Thinking that never ended is the whole reply: it is given as
         text, so that it is not lost.
         """
@@ -105,13 +105,13 @@ class ThinkTags:
                 self._held, self._close = start[len(opening) :], closing
                 return
         if start.startswith(harmony.BEGINNINGS):
-            self._harmony = Harmony()
+            self._harmony = HarmonyParser()
             return
         known = (*_TAGS, *harmony.BEGINNINGS, "analysis")
         if start and not any(tag.startswith(start[:_LONGEST]) for tag in known):
             self._begun, self._bare = True, _BARE.match(start) is not None
 
-    def _inside(self) -> Iterator[Piece]:
+    def _inside(self) -> Iterator[ContentPiece]:
         thought, end, after = self._held.partition(self._close)
         if end:
             self._held, self._close, self._begun, self._trim = after, "", True, True
@@ -124,7 +124,7 @@ class ThinkTags:
             self._thought.append(thought)
             yield ("thinking", thought)
 
-    def _answer(self) -> Iterator[Told]:
+    def _answer(self) -> Iterator[TaggedPiece]:
         if self._trim:
             self._held = self._held.lstrip()
             if not self._held:

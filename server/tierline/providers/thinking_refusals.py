@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
-Refusal: TypeAlias = Literal["", "thinking_invalid", "thinking_missing", "thinking_unknown"]
+ThinkingRefusal: TypeAlias = Literal["", "thinking_invalid", "thinking_missing", "thinking_unknown"]
 """invalid: thinking that was sent back is refused; missing: thinking was required and not sent;
 unknown: the way of asking for thinking is not supported, or not for this model.
 """
@@ -49,7 +49,7 @@ _UNKNOWN = re.compile(
 )
 
 
-def about_thinking(status: int, text: str) -> Refusal:
+def about_thinking(status: int, text: str) -> ThinkingRefusal:
     """The kind of a refusal about thinking; empty if it is about something else."""
     if status not in (400, 422):
         return ""

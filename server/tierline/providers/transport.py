@@ -19,14 +19,15 @@ from tierline.network import Network, NetworkError
 from tierline.network import options as network_options
 from tierline.providers import sse
 from tierline.providers.base import (
-    Malformed,
+    MalformedEvent,
     ReasoningChunk,
     Stop,
     StreamEvent,
     TextChunk,
+    TextWasThinking,
     Usage,
-    WasThinking,
 )
+from tierline.providers.connection_errors import broken
 from tierline.providers.errors import (
     RequestFailed,
     closed,
@@ -36,10 +37,9 @@ from tierline.providers.errors import (
     stalled,
     unreadable,
 )
-from tierline.providers.profile import ForNow, Profiles
-from tierline.providers.reaching import broken
+from tierline.providers.profile import InMemoryProfiles, Profiles
 from tierline.providers.retry import RetryPolicy
-from tierline.providers.think_tags import ThinkTags, Told
+from tierline.providers.think_tags import TaggedPiece, ThinkTagParser
 
 _CONNECT_SECONDS = 15.0
 _PAGE_BYTES = 200_000
@@ -58,7 +58,7 @@ class Endpoint:
     stall_seconds: float = 60.0
     first_byte_seconds: float = 300.0
     retry: RetryPolicy = field(factory=RetryPolicy)
-    profiles: Profiles = field(factory=ForNow, eq=False, repr=False)
+    profiles: Profiles = field(factory=InMemoryProfiles, eq=False, repr=False)
     """Profiles of servers."""
     network: Network = field(factory=Network, repr=False)
     """Proxy and certificates."""
@@ -140,10 +140,10 @@ async def send(
     Raises:
         RequestFailed: in every other case.
     """
-    shown, halves, tags = False, _Halves(), ThinkTags()
+    shown, halves, tags = False, _Halves(), ThinkTagParser()
     async with aclosing(_events(client, path, payload, reader, service, endpoint)) as events:
         async for event in events:
-            shown = shown or not isinstance(event, Usage | Malformed | Stop)
+            shown = shown or not isinstance(event, Usage | MalformedEvent | Stop)
             if isinstance(event, TextChunk):
                 for told in tags.feed(halves.feed(event.text)):
                     yield _delta(told)
@@ -162,10 +162,10 @@ async def send(
         yield Stop("incomplete")
 
 
-def _delta(told: Told) -> StreamEvent:
+def _delta(told: TaggedPiece) -> StreamEvent:
     kind, words = told
     if kind == "was thinking":
-        return WasThinking()
+        return TextWasThinking()
     return TextChunk(words) if kind == "text" else ReasoningChunk(words)
 
 
@@ -186,9 +186,9 @@ async def _events(
     async with aclosing(patience.watch(chunks)) as watched, aclosing(sse.events(watched)) as parsed:
         try:
             async for item in parsed:
-                if isinstance(item, sse.Damaged):
+                if isinstance(item, sse.DamagedEvent):
                     damaged = damaged or item.detail
-                    yield Malformed(item.detail)
+                    yield MalformedEvent(item.detail)
                     continue
                 name, data = item
                 if name == sse.DONE:

@@ -18,7 +18,7 @@ from tierline.context.text import clip, well_formed
 from tierline.errors import TierlineError
 from tierline.providers.base import ToolCall
 from tierline.session.session import Session
-from tierline.tools.registry import Output
+from tierline.tools.registry import ToolOutput
 from tierline.tools.schema import problems
 
 READING = (
@@ -122,25 +122,25 @@ class ContextServer:
         found += [(name, view.description, view.schema) for name, view in VIEWS.items()]
         return sorted(found, key=lambda tool: tool[0])
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> Output:
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> ToolOutput:
         """Run one tool. Never raises: an error is the answer's text."""
         if name in READING:
             message = self._session.conversation.store.make("assistant", "")
             output, _ = await self._session.tools.run(ToolCall("mcp", name, arguments), message)
         elif (view := VIEWS.get(name)) is None:
             names = ", ".join(tool[0] for tool in self.tools())
-            output = Output(f"There is no tool {name!r}. Tools: {names}.", error=True)
+            output = ToolOutput(f"There is no tool {name!r}. Tools: {names}.", error=True)
         elif found := problems(arguments, view.schema):
-            output = Output(f"The arguments are not usable: {'; '.join(found)}.", error=True)
+            output = ToolOutput(f"The arguments are not usable: {'; '.join(found)}.", error=True)
         else:
             try:
-                output = Output(await view.answer(self._session, arguments))
+                output = ToolOutput(await view.answer(self._session, arguments))
             except TierlineError as error:
-                output = Output(f"{error.message} {error.advice}", error=True)
+                output = ToolOutput(f"{error.message} {error.advice}", error=True)
         text = well_formed(output.text)
         if len(text) > MOST_CHARACTERS:
             text = clip(text, MOST_CHARACTERS) + "\n[cut]"
-        return Output(text, output.error)
+        return ToolOutput(text, output.error)
 
     async def serve(self, stdin: Any = None, stdout: Any = None) -> None:
         """Speak MCP on the given streams (standard input and output by default) until they end."""

@@ -16,8 +16,8 @@ from tierline.context import model_texts
 from tierline.context.images import ImageRule
 from tierline.context.models import ModelFacts, ModelTable
 from tierline.errors import TierlineError
-from tierline.providers.base import Offered, Provider, ProviderError
-from tierline.providers.choice import Choice
+from tierline.providers.base import OfferedModel, Provider, ProviderError
+from tierline.providers.choice import ProviderChoice
 from tierline.providers.choose import ProviderSettings, choose, make
 from tierline.providers.registry import COMPATIBLE, PRESETS, ProviderSpec, spec
 
@@ -45,7 +45,7 @@ class ModelCatalogue:
                 reached, and the table has none of its models.
         """
         row = self._row(params.provider, params.base_url)
-        notice, listed, choice = "", list[Offered](), None
+        notice, listed, choice = "", list[OfferedModel](), None
         try:
             choice = self._choice(row, params.base_url, self._secrets)
             if spec(params.provider) is None:  # a server found on this machine gets no key
@@ -54,7 +54,9 @@ class ModelCatalogue:
         except ProviderError as error:
             notice = f"{error.message} {error.advice}".strip()
         source: Literal["server", "table"] = "server" if listed else "table"
-        names = listed or [Offered(name) for name in self._table.public.vendors.get(row.vendor, ())]
+        names = listed or [
+            OfferedModel(name) for name in self._table.public.vendors.get(row.vendor, ())
+        ]
         if not names:
             raise TierlineError(
                 "no_provider",
@@ -91,7 +93,9 @@ class ModelCatalogue:
             )
         return row
 
-    def _choice(self, row: ProviderSpec, base_url: str, secrets: Mapping[str, str]) -> Choice:
+    def _choice(
+        self, row: ProviderSpec, base_url: str, secrets: Mapping[str, str]
+    ) -> ProviderChoice:
         if base_url and not _ADDRESS.match(base_url):
             raise TierlineError(
                 "invalid_params",
@@ -103,7 +107,7 @@ class ModelCatalogue:
         settings = evolve(settings, kind=row.name, model="", base_url=base_url or own)
         return choose(settings, os.environ, secrets, ())
 
-    def _card(self, one: Offered, adapter: str, host: str) -> p.ModelCard:
+    def _card(self, one: OfferedModel, adapter: str, host: str) -> p.ModelCard:
         facts = self._table.facts(one.name, provider=adapter, host=host, reported_window=one.window)
         return card(facts)
 
@@ -140,7 +144,7 @@ def card(facts: ModelFacts) -> p.ModelCard:
     )
 
 
-async def _listed(choice: Choice, path: str = "") -> list[Offered]:
+async def _listed(choice: ProviderChoice, path: str = "") -> list[OfferedModel]:
     """The models that the service lists. ``path``: what to ask instead, if the list
     needs no key.
     """

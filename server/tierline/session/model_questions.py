@@ -17,7 +17,7 @@ from tierline.context.tiers.attribution import Attribution, Cause
 from tierline.context.tiers.bill import bill
 from tierline.context.tiers.outcome import Outcome
 from tierline.errors import TierlineError
-from tierline.providers.base import Provider, ProviderError, TextChunk, Usage, WasThinking
+from tierline.providers.base import Provider, ProviderError, TextChunk, TextWasThinking, Usage
 from tierline.session.conversation import Conversation
 from tierline.session.models import ModelService
 from tierline.store.usage import BESIDE, StoredRequest, UsageStore
@@ -53,7 +53,7 @@ class ModelQuestions:
                 async for event in events:
                     if isinstance(event, TextChunk):
                         said.append(event.text)
-                    elif isinstance(event, WasThinking):
+                    elif isinstance(event, TextWasThinking):
                         said.clear()
                     elif isinstance(event, Usage):
                         usage = event

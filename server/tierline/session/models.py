@@ -21,14 +21,14 @@ from tierline.context.models import ModelFacts
 from tierline.context.prompt import Thinking
 from tierline.errors import TierlineError
 from tierline.providers.base import Provider, ProviderError, RenderedRequest
-from tierline.providers.choice import Choice
+from tierline.providers.choice import ProviderChoice
 from tierline.providers.choose import (
     LocalServer,
     ProviderSettings,
     choose,
     make,
     probe_loopback,
-    spoken,
+    with_api,
 )
 from tierline.providers.editor_port import EditorModel, EditorPort
 from tierline.providers.gguf import find_model
@@ -81,12 +81,12 @@ class ModelService:
         self._consent = preferences.settings.provider.use_local_server
         self._found: tuple[LocalServer, ...] | None = None
         self._provider: Provider | None = None
-        self._other: tuple[Choice, Provider] | None = None
+        self._other: tuple[ProviderChoice, Provider] | None = None
         """The provider for a model other than the chat's (compaction)."""
-        self._made_for: Choice | None = None
+        self._made_for: ProviderChoice | None = None
         self.why_no_tools: Callable[[], str] = str
         """Why the model is offered no tools, for the user; set by the toolbox."""
-        self._held: Choice | None = None
+        self._held: ProviderChoice | None = None
         self.catalogue = ModelCatalogue(counters.table, self._settings, self._secrets)
         self._asked: set[tuple[str, str]] = set()
         """Servers and models whose own facts were asked for."""
@@ -133,7 +133,7 @@ class ModelService:
         infos += self._elsewhere(active)
         return p.ProviderListResult(providers=infos, presets=presets())
 
-    def _elsewhere(self, active: Choice | None) -> Iterator[p.ProviderInfo]:
+    def _elsewhere(self, active: ProviderChoice | None) -> Iterator[p.ProviderInfo]:
         """The editor's models, and the servers that were found on this machine."""
         if self._offered:
             row = of_origin("editor")
@@ -286,7 +286,7 @@ class ModelService:
         drop = official(maker.service).drops_bound_thinking and self.recall.drops(maker)
         return thinking(facts, wanted or self._preferences.effort, drop=drop)
 
-    def choice(self) -> Choice | None:
+    def choice(self) -> ProviderChoice | None:
         """The choice in force."""
         return self._choice_or_none()
 
@@ -317,7 +317,7 @@ class ModelService:
         """The token counter of the model in force. The first one reads its vocabulary (0.5 s)."""
         return self._counters.counter(self.facts())
 
-    def _facts_of(self, choice: Choice | None, *, own: bool = False) -> ModelFacts:
+    def _facts_of(self, choice: ProviderChoice | None, *, own: bool = False) -> ModelFacts:
         """``own``: the setting for the window is about the chat's model, not about this one."""
         context = self._preferences.settings.context
         facts = self._table.facts(
@@ -492,11 +492,11 @@ class ModelService:
             )
         return settings
 
-    def _made(self, choice: Choice) -> Provider:
+    def _made(self, choice: ProviderChoice) -> Provider:
         endpoint = evolve(choice.endpoint, profiles=self._profiles)
         return make(evolve(choice, endpoint=endpoint), self._editor)
 
-    def _window(self, choice: Choice | None) -> int | None:
+    def _window(self, choice: ProviderChoice | None) -> int | None:
         """The window that the server reports, or that was learnt from a refusal."""
         if choice is None:
             return None
@@ -508,13 +508,13 @@ class ModelService:
             return override.name
         return COMPATIBLE.name if override.name else self._preferences.settings.provider.name
 
-    def _choose(self, settings: ProviderSettings) -> Choice:
+    def _choose(self, settings: ProviderSettings) -> ProviderChoice:
         found = self._found or ()
         choice = choose(settings, os.environ, self._secrets, found, self._offered)
         facts = self._table.facts(choice.model, provider=choice.kind)
-        return spoken(choice, facts, self._preferences.settings.provider.api)
+        return with_api(choice, facts, self._preferences.settings.provider.api)
 
-    def _choice_or_none(self) -> Choice | None:
+    def _choice_or_none(self) -> ProviderChoice | None:
         if self._held is not None:
             return self._held
         try:

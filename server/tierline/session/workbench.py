@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from tierline import protocol as p
 from tierline.context.edits.positions import TextChange, Units
-from tierline.tools.running import Ended
+from tierline.tools.running import CommandEnd
 
 CONSENT = "consent"
 """Client feature: shows consent requests itself and answers with ``tierline/consent/answer``."""
@@ -113,7 +113,7 @@ class Workbench(Protocol):
         """Update the texts of documents, for clients that send them only on request."""
         ...
 
-    async def run(self, command: TerminalCommand, /) -> Ended | None:
+    async def run(self, command: TerminalCommand, /) -> CommandEnd | None:
         """Run a command in the client's terminal; None if it has none."""
         ...
 
@@ -151,7 +151,7 @@ class NoWorkbench:
     async def refresh(self, uris: Sequence[str]) -> None:
         """See ``Workbench.refresh``."""
 
-    async def run(self, _command: TerminalCommand, /) -> Ended | None:
+    async def run(self, _command: TerminalCommand, /) -> CommandEnd | None:
         """See ``Workbench.run``."""
         return None
 

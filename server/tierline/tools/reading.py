@@ -17,7 +17,7 @@ from tierline.context.prompt import ToolSpec
 from tierline.context.refusals import Refusal
 from tierline.context.text import clip
 from tierline.history.truncation import DEFAULTS
-from tierline.tools.registry import Call, Output, Tool
+from tierline.tools.registry import Call, Tool, ToolOutput
 from tierline.workspace.listing import readable
 from tierline.workspace.loader import Loader
 
@@ -75,11 +75,11 @@ LIST_FILES = ToolSpec(
 def tools(loader: Loader, window: Callable[[], int] = lambda: 2 * PAGE) -> tuple[Tool, ...]:
     """Both tools over one workspace. ``window``: tokens that the model takes."""
 
-    async def read(call: Call) -> Output:
+    async def read(call: Call) -> ToolOutput:
         page = page_for(window())
         return await asyncio.to_thread(read_file, loader, call.arguments, page)
 
-    async def names(call: Call) -> Output:
+    async def names(call: Call) -> ToolOutput:
         return await asyncio.to_thread(list_files, loader, call.arguments)
 
     return (
@@ -93,18 +93,18 @@ def page_for(window: int) -> int:
     return max(SMALLEST_PAGE, min(PAGE, int(window * _SHARE)))
 
 
-def read_file(loader: Loader, arguments: Mapping[str, Any], most: int = PAGE) -> Output:
+def read_file(loader: Loader, arguments: Mapping[str, Any], most: int = PAGE) -> ToolOutput:
     """A page of a file, at most so many characters. Blocking."""
     loaded = loader.load(str(arguments["path"]))
     if isinstance(loaded, Refusal):
-        return Output(told(loaded), error=True)
+        return ToolOutput(told(loaded), error=True)
     lines = loaded.content.text.splitlines(keepends=True)
     first = int(arguments.get("start_line", 1))
     last = min(int(arguments.get("end_line", len(lines))), len(lines))
     if not lines:
-        return Output(f"{render_path(loaded.key)} is empty.", note="empty")
+        return ToolOutput(f"{render_path(loaded.key)} is empty.", note="empty")
     if first > len(lines) or last < first:
-        return Output(
+        return ToolOutput(
             f"{render_path(loaded.key)} has {len(lines)} lines; there is no such range.", error=True
         )
     page: list[str] = []
@@ -123,15 +123,15 @@ def read_file(loader: Loader, arguments: Mapping[str, Any], most: int = PAGE) ->
         text += f"(Next page: start_line={end + 1}.)"
     for warning in loaded.warnings:
         text += f"\n({warning})"
-    return Output(text, note=f"{len(page)} line{'s' * (len(page) != 1)}")
+    return ToolOutput(text, note=f"{len(page)} line{'s' * (len(page) != 1)}")
 
 
-def list_files(loader: Loader, arguments: Mapping[str, Any]) -> Output:
+def list_files(loader: Loader, arguments: Mapping[str, Any]) -> ToolOutput:
     """Paths, one a line. Blocking."""
     until = time.monotonic() + SECONDS
     found = readable(loader, str(arguments.get("folder", "")), until=until)
     if isinstance(found, Refusal):
-        return Output(told(found), error=True)
+        return ToolOutput(told(found), error=True)
     pattern = str(arguments.get("pattern", ""))
     names: list[str] = []
     more, size = "", 0
@@ -147,9 +147,9 @@ def list_files(loader: Loader, arguments: Mapping[str, Any]) -> Output:
     except TimeoutError:
         more = "(The listing took too long and was ended: name a folder.)"
     if not names:
-        return Output(more or "No files.", note="none")
+        return ToolOutput(more or "No files.", note="none")
     count = f"{len(names)}{'+' if more else ''} file{'s' * (len(names) != 1)}"
-    return Output("\n".join([*names, *([more] if more else [])]), note=count)
+    return ToolOutput("\n".join([*names, *([more] if more else [])]), note=count)
 
 
 def matches(key: str, pattern: str) -> bool:

@@ -44,7 +44,7 @@ class Call:
 
 
 @frozen
-class Output:
+class ToolOutput:
     """A handler's answer. ``text`` is the full text for the model; it is truncated
     when it is sent.
     """
@@ -58,7 +58,7 @@ class Output:
     """JSON values for the trace and the history record (``files_modified``, ``edit_results``)."""
 
 
-Handler: TypeAlias = Callable[[Call], Awaitable[Output]]
+Handler: TypeAlias = Callable[[Call], Awaitable[ToolOutput]]
 
 
 @frozen

@@ -29,7 +29,7 @@ _groups: set[int] = set()
 
 
 @frozen
-class Ended:
+class CommandEnd:
     """How a command ended. ``code`` is None if it was stopped or could not be started."""
 
     output: str
@@ -95,7 +95,7 @@ def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
 
 async def run(
     command: Sequence[str] | str, folder: str, *, seconds: float, most_characters: int
-) -> Ended:
+) -> CommandEnd:
     """Run a command (a string goes to the system's shell) and wait for its end.
 
     The process and everything that it started are ended in any case, on cancellation too.
@@ -116,7 +116,7 @@ async def run(
             process = await asyncio.create_subprocess_exec(*command, **options)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        return Ended("", error=reason)
+        return CommandEnd("", error=reason)
     kept = HeadAndTail(most_characters)
     timed_out = False
     _groups.add(process.pid)
@@ -133,7 +133,7 @@ async def run(
         await asyncio.shield(ending)
     code = None if timed_out else process.returncode
     output, left_out = kept.end()
-    return Ended(output, code, timed_out, left_out)
+    return CommandEnd(output, code, timed_out, left_out)
 
 
 def end_all() -> None:

@@ -14,7 +14,7 @@ from tierline.context.prompt import ToolSpec
 from tierline.context.refusals import Refusal
 from tierline.context.text import clip
 from tierline.tools.reading import LISTING, MOST_GLOB, matches, told
-from tierline.tools.registry import Call, Output, Tool
+from tierline.tools.registry import Call, Tool, ToolOutput
 from tierline.workspace.listing import readable
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import ResolvedPath
@@ -63,27 +63,27 @@ Match = Callable[[str], tuple[int, int] | None]
 def tool(loader: Loader) -> Tool:
     """The tool over one workspace."""
 
-    async def search(call: Call) -> Output:
+    async def search(call: Call) -> ToolOutput:
         return await asyncio.to_thread(search_code, loader, call.arguments)
 
     return Tool(SEARCH_CODE, search, title=lambda a: str(a.get("query", "")))
 
 
-def search_code(loader: Loader, arguments: Mapping[str, Any]) -> Output:
+def search_code(loader: Loader, arguments: Mapping[str, Any]) -> ToolOutput:
     """Matching lines. Blocking."""
     try:
         match = _matcher(arguments)
     except ValueError as error:
-        return Output(f"The pattern is not usable: {error}.", error=True)
+        return ToolOutput(f"The pattern is not usable: {error}.", error=True)
     until = time.monotonic() + SECONDS
     found = readable(loader, str(arguments.get("folder", "")), until=until)
     if isinstance(found, Refusal):
-        return Output(told(found), error=True)
+        return ToolOutput(told(found), error=True)
     pattern = str(arguments.get("pattern", ""))
     try:
         return _search(loader, (p for p in found if matches(p.key, pattern)), match, until)
     except _SlowPatternError:
-        return Output("The pattern takes too long on some line; use a simpler one.", error=True)
+        return ToolOutput("The pattern takes too long on some line; use a simpler one.", error=True)
 
 
 class _SlowPatternError(Exception):
@@ -92,7 +92,7 @@ class _SlowPatternError(Exception):
 
 def _search(
     loader: Loader, places: Iterable[ResolvedPath], match: Match, deadline: float
-) -> Output:
+) -> ToolOutput:
     lines: list[str] = []
     more, size, files = "", 0, 0
     try:
@@ -119,10 +119,10 @@ def _search(
     except TimeoutError:
         more = SLOW
     if not lines:
-        return Output(more or "No matches.", note="none")
+        return ToolOutput(more or "No matches.", note="none")
     count = f"{len(lines)}{'+' if more else ''} match{'es' * (len(lines) != 1)}"
     note = f"{count} in {files} file{'s' * (files != 1)}"
-    return Output("\n".join([*lines, *([more] if more else [])]), note=note)
+    return ToolOutput("\n".join([*lines, *([more] if more else [])]), note=note)
 
 
 def _matcher(arguments: Mapping[str, Any]) -> Match:

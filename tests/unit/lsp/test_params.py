@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tierline.lsp.params import LARGEST, UnusableError, sanitize
+from tierline.lsp.params import LARGEST, InvalidParamsError, sanitize
 from tierline.workspace.flavour import POSIX
 
 
@@ -31,7 +31,7 @@ def test_a_file_name_of_other_bytes_stays() -> None:
 
 @pytest.mark.parametrize("value", [{"limit": 2**63}, [[-(2**70)]]])
 def test_numbers_beyond_every_store_are_refused(value: Any) -> None:
-    with pytest.raises(UnusableError, match="too large"):
+    with pytest.raises(InvalidParamsError, match="too large"):
         sanitize(value)
 
 
@@ -39,7 +39,7 @@ def test_nesting_is_bounded() -> None:
     value: Any = []
     for _ in range(500):
         value = [value]
-    with pytest.raises(UnusableError, match="nested"):
+    with pytest.raises(InvalidParamsError, match="nested"):
         sanitize(value)
 
 

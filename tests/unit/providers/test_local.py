@@ -23,7 +23,7 @@ from tierline.lsp.parent import alive
 from tierline.providers.anthropic import AnthropicProvider
 from tierline.providers.base import ProviderError, Stop, TextChunk, Usage
 from tierline.providers.gguf import LocalModel, find_model
-from tierline.providers.local import Child, LocalProvider
+from tierline.providers.local import LocalModelProcess, LocalProvider
 from tierline.providers.transport import Endpoint
 from wire.drive import QUICK, Heard, hear, prompt, said
 
@@ -146,9 +146,9 @@ async def test_the_child_dies_with_its_parent(model: LocalModel, how: signal.Sig
         """
         import asyncio
         from tierline.providers.gguf import find_model
-        from tierline.providers.local import Child
+        from tierline.providers.local import LocalModelProcess
         async def main():
-            child = Child(find_model())
+            child = LocalModelProcess(find_model())
             await child.start()
             print(child.pid, flush=True)
             await asyncio.sleep(60)
@@ -173,7 +173,7 @@ async def test_a_file_that_is_no_model_is_an_error_with_advice(tmp_path: Path) -
     find_or_skip()
     bad = tmp_path / "bad.gguf"
     bad.write_bytes(b"not a model")
-    child = Child(LocalModel(str(bad), "bad"))
+    child = LocalModelProcess(LocalModel(str(bad), "bad"))
     with pytest.raises(ProviderError) as raised:
         await child.start()
     assert raised.value.code == "unavailable"
@@ -195,7 +195,7 @@ async def test_the_users_folder_is_not_on_the_childs_path(
     (tmp_path / "xllamacpp.py").write_text("raise SystemExit('taken over')\n")
     (tmp_path / "json.py").write_text("raise SystemExit('taken over')\n")
     monkeypatch.chdir(tmp_path)
-    child = Child(model)
+    child = LocalModelProcess(model)
     try:
         assert (await child.start()).startswith("http://127.0.0.1:")
     finally:
@@ -209,7 +209,7 @@ async def test_a_missing_system_library_is_named_with_what_to_install(
     text = "libgomp.so.1: cannot open shared object file: No such file or directory"
     (tmp_path / "xllamacpp.py").write_text(f"raise ImportError({text!r})\n", encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    child = Child(LocalModel("none.gguf", "none"))
+    child = LocalModelProcess(LocalModel("none.gguf", "none"))
     with pytest.raises(ProviderError) as caught:
         await child.start()
     assert "needs the system library libgomp.so.1" in caught.value.message

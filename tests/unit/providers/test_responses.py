@@ -22,7 +22,7 @@ from tierline.providers.base import (
     ToolCall,
     Usage,
 )
-from tierline.providers.choose import ProviderSettings, choose, make, spoken
+from tierline.providers.choose import ProviderSettings, choose, make, with_api
 from tierline.providers.errors import RequestFailed
 from tierline.providers.render_responses import body
 from tierline.providers.response_reader import ResponseReader
@@ -187,7 +187,7 @@ def test_responses_is_spoken_where_it_is_better_or_asked_for(
 ) -> None:
     keys = dict.fromkeys(("openai", "azure", "openrouter", "anthropic"), "k")
     chosen = choose(evolve(settings, model=model), {}, keys, ())
-    choice = spoken(chosen, TABLE.facts(model), api)
+    choice = with_api(chosen, TABLE.facts(model), api)
     assert (choice.kind, make(choice).name) == (kind, kind)
     assert choice.strategy == chosen.strategy, "a change of interface loses no call of the history"
     if "gateway" in choice.base_url:

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierline.providers.base import ProviderError, Retrying, Stop, StreamEvent, TextChunk, Usage
+from tierline.providers.base import (
+    ProviderError,
+    RetryScheduled,
+    Stop,
+    StreamEvent,
+    TextChunk,
+    Usage,
+)
 from tierline.providers.errors import RequestFailed
 from tierline.providers.retry import RetryPolicy, with_retries
 
@@ -48,7 +55,7 @@ async def test_waits_grow_and_are_announced() -> None:
     events, waits, error = await run([[BUSY], [BUSY], [BUSY], done], RetryPolicy())
     assert error is None
     assert waits == [0.75, 1.5, 3.0]
-    retrying = [e for e in events if isinstance(e, Retrying)]
+    retrying = [e for e in events if isinstance(e, RetryScheduled)]
     assert [(e.attempt, e.of, e.reason) for e in retrying] == [
         (1, 4, "Busy."),
         (2, 4, "Busy."),
@@ -143,6 +150,6 @@ async def test_waits_of_two_clients_differ() -> None:
         async with aclosing(with_retries(attempt, RetryPolicy(1), sleep=sleep)) as stream:
             with pytest.raises(RequestFailed):
                 async for event in stream:
-                    assert isinstance(event, Retrying)
+                    assert isinstance(event, RetryScheduled)
                     announced.append(event.wait_seconds)
     assert len(announced) == 6 and len(set(announced)) > 1

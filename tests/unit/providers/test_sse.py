@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tierline.providers import sse
 
 
-async def parse(chunks: Iterable[bytes]) -> list[sse.Parsed]:
+async def parse(chunks: Iterable[bytes]) -> list[sse.ParsedEvent]:
     async def feed() -> AsyncIterator[bytes]:
         for chunk in chunks:
             yield chunk
@@ -25,7 +25,7 @@ STREAM = (
     'event: a\r\ndata: {"t": "Grüße 世界 😀"}\r\n\r\n: comment\n\n'
     'data: {"n":\ndata: 1}\n\ndata:{"x": 2}\n\nid: 3\nretry: 5\n\ndata: [DONE]\n\n'
 ).encode()
-WANT: list[sse.Parsed] = [
+WANT: list[sse.ParsedEvent] = [
     ("a", {"t": "Grüße 世界 😀"}),
     ("", {"n": 1}),
     ("", {"x": 2}),
@@ -49,12 +49,12 @@ async def test_cut_anywhere(cuts: list[int]) -> None:
 
 async def test_a_damaged_event_costs_itself_only() -> None:
     events = await parse([b'data: {"a": 1}\n\ndata: {"b\n\ndata: [1]\n\ndata: {"c": 3}\n\n'])
-    assert [isinstance(event, sse.Damaged) for event in events] == [False, True, True, False]
+    assert [isinstance(event, sse.DamagedEvent) for event in events] == [False, True, True, False]
 
 
 async def test_a_cut_line_that_runs_into_the_next_event_costs_itself_only() -> None:
     events = await parse([b'data: {"a": \ndata: {"b": 2}\n\n'])
-    assert isinstance(events[0], sse.Damaged)
+    assert isinstance(events[0], sse.DamagedEvent)
     assert events[1:] == [("", {"b": 2})]
 
 
@@ -72,7 +72,7 @@ async def test_what_never_ends_is_dropped_before_it_fills_the_memory(
     good = b'\n\ndata: {"a": 1}\n\n'
     for piece in (b"x" * 900, b"data: 1\n" * 100):
         found = await parse([*([piece] * 100), good])
-        assert len([e for e in found if isinstance(e, sse.Damaged)]) >= 6
+        assert len([e for e in found if isinstance(e, sse.DamagedEvent)]) >= 6
         assert found[-1] == ("", {"a": 1})
 
 
@@ -86,7 +86,7 @@ async def test_a_long_line_in_small_pieces_is_joined_once() -> None:
 
 async def test_an_event_nested_too_deeply_costs_itself_only() -> None:
     found = await parse([b"data: " + b"[" * 200_000 + b'\n\ndata: {"a": 1}\n\n'])
-    assert [isinstance(event, sse.Damaged) for event in found] == [True, False]
+    assert [isinstance(event, sse.DamagedEvent) for event in found] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ async def test_an_event_nested_too_deeply_costs_itself_only() -> None:
     ],
 )
 async def test_the_chunks_of_an_array_are_read_one_by_one(
-    body: bytes, want: list[sse.Parsed]
+    body: bytes, want: list[sse.ParsedEvent]
 ) -> None:
     assert await parse([body]) == want
     assert await parse([body[n : n + 1] for n in range(len(body))]) == want

@@ -13,7 +13,7 @@ import openai
 import pytest
 
 from tierline.providers.base import (
-    Malformed,
+    MalformedEvent,
     ReasoningChunk,
     ReasoningDone,
     Stop,
@@ -196,7 +196,7 @@ async def test_unknown_events_are_passed_over(kind: Kind) -> None:
     async with wire_server(kind, script) as server:
         heard = await ask(server)
     assert (heard.text, heard.stop.reason) == ("x", "end")
-    assert heard.of(Malformed) == []
+    assert heard.of(MalformedEvent) == []
 
 
 @both
@@ -204,7 +204,7 @@ async def test_cut_at_every_byte_the_text_is_exact(kind: Kind) -> None:
     async with wire_server(kind, split(reply(kind, "Grüße ", "世界 😀"), 1)) as server:
         heard = await ask(server)
     assert heard.text == "Grüße 世界 😀"
-    assert heard.of(Malformed) == []
+    assert heard.of(MalformedEvent) == []
 
 
 @both
@@ -215,7 +215,7 @@ async def test_a_damaged_event_is_skipped_and_counted(kind: Kind) -> None:
     async with wire_server(kind, Reply(broken)) as server:
         heard = await ask(server)
     assert heard.text == "one three"
-    assert len(heard.of(Malformed)) == 1
+    assert len(heard.of(MalformedEvent)) == 1
     assert heard.stop.reason == "end"
 
 

@@ -7,7 +7,7 @@ import pytest
 from support.histories import tool_turn
 from tierline.history.groups import results
 from tierline.session.turns.duplicate_results import unchanged
-from tierline.tools.registry import Output
+from tierline.tools.registry import ToolOutput
 
 TEXT = "line\n" * 400
 HISTORY = (*tool_turn(1, [TEXT]), *tool_turn(2, ["other\n" * 400]))
@@ -15,14 +15,14 @@ HISTORY = (*tool_turn(1, [TEXT]), *tool_turn(2, ["other\n" * 400]))
 
 
 def asked(tool: str, text: str, limit: int = 26_000, **more: object) -> str:
-    found = unchanged(tool, Output(text, **more), HISTORY, {READ: (limit,)}, "g2")  # type: ignore[arg-type]
+    found = unchanged(tool, ToolOutput(text, **more), HISTORY, {READ: (limit,)}, "g2")  # type: ignore[arg-type]
     return found.text if found is not None else ""
 
 
 def test_it_names_the_turn_in_which_the_text_stands() -> None:
     said = asked("read_file", TEXT)
     assert said.startswith("Unchanged since turn 1 (“")
-    assert unchanged("read_file", Output(TEXT), HISTORY, {READ: (26_000,)}, "g1") is not None
+    assert unchanged("read_file", ToolOutput(TEXT), HISTORY, {READ: (26_000,)}, "g1") is not None
 
 
 @pytest.mark.parametrize("limit", [300, len(TEXT) - 1])
@@ -35,4 +35,4 @@ def test_other_texts_errors_short_ones_and_tools_that_act_are_sent() -> None:
     assert not asked("read_file", TEXT, error=True)
     assert not asked("run_command", TEXT)
     assert not asked("read_file", "short")
-    assert unchanged("read_file", Output(TEXT), HISTORY, {}, "g2") is None, "it was not sent"
+    assert unchanged("read_file", ToolOutput(TEXT), HISTORY, {}, "g2") is None, "it was not sent"

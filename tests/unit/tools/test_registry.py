@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tierline.context.prompt import ToolSpec
-from tierline.tools.registry import Call, Consent, Output, Registry, Tool
+from tierline.tools.registry import Call, Consent, Registry, Tool, ToolOutput
 from tierline.tools.running import HeadAndTail, environment
 from tierline.tools.schema import problems
 
 
-async def nothing(_call: Call) -> Output:
-    return Output("")
+async def nothing(_call: Call) -> ToolOutput:
+    return ToolOutput("")
 
 
 def tool(name: str, builtin: bool = True, **more: Any) -> Tool:

@@ -23,7 +23,14 @@ from tierline.context.tiers.shape import Shape, lifetime, shape
 from tierline.context.tiers.tiermap import TierRow, rows_to_json, tier_rows
 from tierline.context.tiers.toprows import TOOLS_KEY, with_top
 from tierline.errors import TierlineError
-from tierline.providers.base import Adapted, Provider, Retrying, StreamEvent, TextChunk, Usage
+from tierline.providers.base import (
+    Provider,
+    RequestAdapted,
+    RetryScheduled,
+    StreamEvent,
+    TextChunk,
+    Usage,
+)
 from tierline.session.caching import views
 from tierline.session.caching.usage_stats import requests, stats
 from tierline.session.conversation import Conversation
@@ -90,7 +97,7 @@ class CacheService:
         try:
             async with aclosing(provider.stream(composed.request)) as events:
                 async for event in events:
-                    known = known or not isinstance(event, Retrying | Adapted)
+                    known = known or not isinstance(event, RetryScheduled | RequestAdapted)
                     if isinstance(event, Usage):
                         usage = event
                     elif isinstance(event, TextChunk):

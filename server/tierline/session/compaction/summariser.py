@@ -25,7 +25,7 @@ from tierline.history.summarise import (
     request_text,
     transcript,
 )
-from tierline.providers.base import ProviderError, Stop, TextChunk, Usage, WasThinking
+from tierline.providers.base import ProviderError, Stop, TextChunk, TextWasThinking, Usage
 from tierline.session.model_questions import ModelQuestions
 from tierline.session.models import ModelService
 
@@ -155,7 +155,7 @@ class Summariser:
                     size += len(event.text)
                     if size > limit:
                         break
-                elif isinstance(event, WasThinking):
+                elif isinstance(event, TextWasThinking):
                     answer.clear()
                 elif isinstance(event, Usage):
                     usage = event

@@ -16,7 +16,7 @@ from tierline.context.tiers.base import AppliedEdit
 from tierline.context.tiers.own import UNSAVED, told
 from tierline.session.edits.edit import Edit
 from tierline.tools.reading import told as in_words
-from tierline.tools.registry import Output
+from tierline.tools.registry import ToolOutput
 from tierline.workspace.reserved import reserved
 
 UNTRUSTED = "This workspace is not trusted: nothing is changed in it."
@@ -95,7 +95,7 @@ def unencodable(proposal: Proposal, facts: FileFacts) -> str:
     return ""
 
 
-def output(edit: Edit) -> Output:
+def output(edit: Edit) -> ToolOutput:
     """The result of the call. If everything was applied as proposed, it stands for the update of
     the file.
     """
@@ -114,7 +114,7 @@ def output(edit: Edit) -> Output:
     named = edit.versions[1] and (edit.versions[0] or info.create)
     exact = info.state == "applied" and edit.exact and named
     said = told(info.path, edit.versions) + _saved(edit) if exact else outcome(edit)
-    return Output(said, error=failed, note=_note(info), facts=facts)
+    return ToolOutput(said, error=failed, note=_note(info), facts=facts)
 
 
 def outcome(edit: Edit) -> str:

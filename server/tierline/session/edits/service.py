@@ -44,7 +44,7 @@ from tierline.session.state.preferences import Preferences
 from tierline.session.tools.toolbox import ToolService
 from tierline.session.workbench import EDITS, Workbench
 from tierline.tools.reading import told
-from tierline.tools.registry import Call, Consent, Output, Tool
+from tierline.tools.registry import Call, Consent, Tool, ToolOutput
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import ResolvedPath
 
@@ -290,10 +290,10 @@ class EditService:
 
     # --- the tool --------------------------------------------------------------------------------
 
-    async def _propose(self, call: Call) -> Output:
+    async def _propose(self, call: Call) -> ToolOutput:
         made = await asyncio.to_thread(self._checked, call)
         if isinstance(made, str):
-            return Output(f"Not proposed: {made}", error=True, note="refused")
+            return ToolOutput(f"Not proposed: {made}", error=True, note="refused")
         await self._book.add(made)
         self._show(made)
         if self._preferences.applies_edits and not words.sensitive(made.info.path):

@@ -11,7 +11,7 @@ from tierline.session.conversation import Conversation
 from tierline.session.memory.memos import MemoService
 from tierline.session.memory.scratchpad import ScratchpadService
 from tierline.store import query_db
-from tierline.tools.registry import Call, Output, Tool
+from tierline.tools.registry import Call, Tool, ToolOutput
 
 
 def note_tools(
@@ -19,20 +19,20 @@ def note_tools(
 ) -> Iterator[Tool]:
     """``query_db``, ``manage_scratchpad``, ``save_memo``, ``retrieve_memos``."""
 
-    async def query(call: Call) -> Output:
+    async def query(call: Call) -> ToolOutput:
         index = conversation.store.index
-        return Output(*await asyncio.to_thread(query_db.run, index, call.arguments))
+        return ToolOutput(*await asyncio.to_thread(query_db.run, index, call.arguments))
 
-    async def pad(call: Call) -> Output:
-        return Output(*await scratchpad.tool(call.arguments))
+    async def pad(call: Call) -> ToolOutput:
+        return ToolOutput(*await scratchpad.tool(call.arguments))
 
-    async def save(call: Call) -> Output:
+    async def save(call: Call) -> ToolOutput:
         answer = await memos.save_memo(call.arguments)
-        return Output(answer.text, answer.error)
+        return ToolOutput(answer.text, answer.error)
 
-    async def retrieve(call: Call) -> Output:
+    async def retrieve(call: Call) -> ToolOutput:
         answer = await memos.retrieve_memos(call.arguments)
-        return Output(answer.text, answer.error)
+        return ToolOutput(answer.text, answer.error)
 
     yield Tool(query_db.TOOL, query, title=lambda a: str(a.get("sql", "")))
     yield Tool(SCRATCHPAD_TOOL, pad, title=lambda a: str(a.get("action", "")), parallel=False)

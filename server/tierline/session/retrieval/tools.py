@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tierline import protocol as p
 from tierline.context.prompt import ToolSpec
 from tierline.session.retrieval.service import RetrievalService
-from tierline.tools.registry import Call, Output, Tool
+from tierline.tools.registry import Call, Tool, ToolOutput
 
 CODE = ToolSpec(
     name="request_code_context",
@@ -51,22 +51,24 @@ SUGGEST = ToolSpec(
 def code_tools(retrieval: RetrievalService) -> Iterator[Tool]:
     """``request_code_context`` and ``suggest_pins``."""
 
-    async def code(call: Call) -> Output:
+    async def code(call: Call) -> ToolOutput:
         wanted = call.arguments
         symbol, path = str(wanted.get("symbol", "")), str(wanted.get("path", ""))
         if not symbol and not path:
-            return Output("Name a symbol, a path, or both.", error=True)
+            return ToolOutput("Name a symbol, a path, or both.", error=True)
         most = int(wanted.get("max_lines", 200))
         found = await retrieval.code(p.CodeParams(symbol, path, most))
         lines = found.end - found.line + 1
-        return Output(found.text, not found.found, note=f"{lines} lines" if found.found else "")
+        return ToolOutput(found.text, not found.found, note=f"{lines} lines" if found.found else "")
 
-    async def suggest(call: Call) -> Output:
+    async def suggest(call: Call) -> ToolOutput:
         items = [str(item) for item in call.arguments.get("items", ())]
         keys = await retrieval.suggest(items, str(call.arguments.get("why", ""))[:300])
         if not keys:
-            return Output("Nothing new to suggest: unknown, pinned or suggested already.")
-        return Output(f"Suggested to the user: {', '.join(items)}.", note=f"{len(keys)} suggested")
+            return ToolOutput("Nothing new to suggest: unknown, pinned or suggested already.")
+        return ToolOutput(
+            f"Suggested to the user: {', '.join(items)}.", note=f"{len(keys)} suggested"
+        )
 
     yield Tool(CODE, code, title=lambda a: str(a.get("symbol") or a.get("path") or ""))
     yield Tool(SUGGEST, suggest, title=lambda a: ", ".join(a.get("items", ())), parallel=False)

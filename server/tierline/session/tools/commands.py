@@ -30,8 +30,8 @@ from tierline.session.state.preferences import Preferences
 from tierline.session.tools.toolbox import ToolService
 from tierline.session.workbench import TerminalCommand, Workbench
 from tierline.store.memos import user_folder
-from tierline.tools.registry import Call, Consent, Output, Tool
-from tierline.tools.running import Ended, end_all, run
+from tierline.tools.registry import Call, Consent, Tool, ToolOutput
+from tierline.tools.running import CommandEnd, end_all, run
 from tierline.workspace.paths import Roots
 from tierline.workspace.program_identity import identify
 
@@ -144,17 +144,17 @@ class CommandService:
 
     # --- the tool --------------------------------------------------------------------------------
 
-    async def _run(self, call: Call) -> Output:
+    async def _run(self, call: Call) -> ToolOutput:
         command = _command(call.arguments)
         root = self._roots.primary
         problem = self._unfit(command)
         if problem or command is None or root is None:
-            return Output(problem, error=True, note="not run")
+            return ToolOutput(problem, error=True, note="not run")
         looked = await asyncio.to_thread(identify, str(root), command)
         decision = await self._consent(call, command, str(root))
         if not decision.allowed:
             why = f" Reason: {decision.reason}" if decision.reason else ""
-            return Output(
+            return ToolOutput(
                 f"Not run: the user did not allow this command.{why}",
                 error=True,
                 note="not allowed",
@@ -165,12 +165,12 @@ class CommandService:
                 f"Not run: {visible_text(changed)} is not what it was when the user was asked."
             )
         if problem := problem or self._unfit(command):
-            return Output(problem, error=True, note="not run")
+            return ToolOutput(problem, error=True, note="not run")
         self._tools.running(call)
         settings = self._preferences.settings.tools
         limit, seconds = settings.command_output_chars, settings.command_seconds
 
-        async def work() -> Ended:
+        async def work() -> CommandEnd:
             ended = await self._workbench.run(
                 TerminalCommand(command, str(root), seconds, limit, call.id)
             )
@@ -244,18 +244,20 @@ def shown(argv: Sequence[str]) -> str:
     return shlex.join(argv)
 
 
-def report(ended: Ended, seconds: float) -> Output:
+def report(ended: CommandEnd, seconds: float) -> ToolOutput:
     """The result of the call."""
     if ended.error:
-        return Output(f"The command could not be started: {ended.error}.", True, note="not started")
+        return ToolOutput(
+            f"The command could not be started: {ended.error}.", True, note="not started"
+        )
     body = ended.output.rstrip() or "(no output)"
     if ended.timed_out:
         head = f"Stopped after {seconds:g} s (tools.command_seconds)."
-        return Output(f"{head} Output so far:\n{body}", error=True, note="timed out")
+        return ToolOutput(f"{head} Output so far:\n{body}", error=True, note="timed out")
     if ended.code is None:  # an editor's terminal gives no code after a signal
-        return Output(f"Ended without an exit code.\n{body}", error=True, note="no exit code")
+        return ToolOutput(f"Ended without an exit code.\n{body}", error=True, note="no exit code")
     note = f"exit code {ended.code}"
-    return Output(f"Exit code {ended.code}.\n{body}", error=ended.code != 0, note=note)
+    return ToolOutput(f"Exit code {ended.code}.\n{body}", error=ended.code != 0, note=note)
 
 
 def _command(arguments: Mapping[str, Any]) -> list[str] | str | None:

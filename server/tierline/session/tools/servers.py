@@ -26,7 +26,7 @@ from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
 from tierline.session.tools.commands import AllowList
 from tierline.session.tools.toolbox import ToolService
-from tierline.tools.registry import Call, Consent, Output, Tool
+from tierline.tools.registry import Call, Consent, Tool, ToolOutput
 from tierline.workspace.paths import Roots
 from tierline.workspace.reading import read_file
 
@@ -179,18 +179,18 @@ class ServerService:
             builtin=False,
         )
 
-        async def answer(call: Call) -> Output:
+        async def answer(call: Call) -> ToolOutput:
             return await self._call(connection, tool, call)
 
         return Tool(spec, answer, Consent.SERVER, title=_title)
 
     # --- calling ---------------------------------------------------------------------------------
 
-    async def _call(self, connection: ServerConnection, tool: ServerTool, call: Call) -> Output:
+    async def _call(self, connection: ServerConnection, tool: ServerTool, call: Call) -> ToolOutput:
         server = connection.definition.name
         entry = ["mcp-tool", server, tool.name]
         if not await self._may(entry, connection, tool, call):
-            return Output(
+            return ToolOutput(
                 "Not called: the user did not allow this call.", error=True, note="not allowed"
             )
         self._tools.running(call)
@@ -198,11 +198,11 @@ class ServerService:
             work = connection.call(tool.name, call.arguments)
             found = await self._snapshots.around(call.turn_id, call.name, work)
         except ServerError as error:
-            return Output(f"The MCP server {server} gave no answer: {error}.", error=True)
+            return ToolOutput(f"The MCP server {server} gave no answer: {error}.", error=True)
         text = found.text
         if len(text) > MOST_ANSWER:
             text = clip(text, MOST_ANSWER) + "\n[cut: the answer was longer]"
-        return Output(text, found.error, found.images)
+        return ToolOutput(text, found.error, found.images)
 
     async def _may(
         self, entry: list[str], connection: ServerConnection, tool: ServerTool, call: Call

@@ -27,7 +27,7 @@ from tierline.session.redaction import redacted
 from tierline.session.state.preferences import Preferences
 from tierline.session.workbench import Workbench
 from tierline.tools import reading, searching
-from tierline.tools.registry import Call, Consent, Output, Registry, Tool
+from tierline.tools.registry import Call, Consent, Registry, Tool, ToolOutput
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import ResolvedPath
 
@@ -111,7 +111,7 @@ class ToolService:
         """The call with values of a wrong type converted where they have one meaning."""
         return evolve(call, input=self.registry.repaired(call.name, call.input))
 
-    async def run(self, call: ToolCall, message: Message) -> tuple[Output, int]:
+    async def run(self, call: ToolCall, message: Message) -> tuple[ToolOutput, int]:
         """Run one call, whatever the model wrote. Returns the answer and milliseconds.
 
         Raises:
@@ -123,32 +123,32 @@ class ToolService:
         if len(text) > MAX_RESULT:
             text = clip(text, MAX_RESULT) + "\n[cut: the result was too long to keep]"
         clean, _ = await redacted(text)
-        output = Output(clean, output.error, output.images, output.note, output.facts)
+        output = ToolOutput(clean, output.error, output.images, output.note, output.facts)
         return output, round(1000 * (time.monotonic() - began))
 
-    async def _run(self, call: ToolCall, message: Message) -> Output:
+    async def _run(self, call: ToolCall, message: Message) -> ToolOutput:
         if problem := self.registry.check(call.name, call.input, call.error):
-            return Output(problem, error=True)
+            return ToolOutput(problem, error=True)
         tool = self.registry.get(call.name)
         if tool is None or not self._offered(tool):
-            return Output(f"{call.name} is switched off here.", error=True)
+            return ToolOutput(f"{call.name} is switched off here.", error=True)
         try:
             await self._refresh(call.input)
             return await tool.handler(
                 Call(call.id, call.name, call.input, message.group_id, message.id)
             )
         except TierlineError as error:
-            return Output(f"{error.message} {error.advice}", error=True)
+            return ToolOutput(f"{error.message} {error.advice}", error=True)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            return Output(f"{call.name} was interrupted.", error=True)
+            return ToolOutput(f"{call.name} was interrupted.", error=True)
         except ENDS:
             raise
         except BaseException as error:  # a panic in native code is a BaseException
             log.exception("The tool %s failed", call.name)
-            return Output(f"{call.name} failed inside Tierline: {type(error).__name__}.", True)
+            return ToolOutput(f"{call.name} failed inside Tierline: {type(error).__name__}.", True)
 
     async def _refresh(self, arguments: Mapping[str, Any]) -> None:
         """Update open documents, so that tools read and change what the user sees."""

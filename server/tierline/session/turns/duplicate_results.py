@@ -10,7 +10,7 @@ from tierline.history.groups import results
 from tierline.history.messages import Message
 from tierline.history.parser import text_of
 from tierline.history.truncation import DEFAULTS
-from tierline.tools.registry import Output
+from tierline.tools.registry import ToolOutput
 
 READS = frozenset({"read_file", "list_files", "search_code", "request_code_context"})
 """Tools that only read: an equal result means that nothing has changed."""
@@ -19,11 +19,11 @@ _SHOWN = 60
 
 def unchanged(
     tool: str,
-    output: Output,
+    output: ToolOutput,
     messages: Sequence[Message],
     standing: Mapping[str, tuple[int, ...]],
     group_id: str,
-) -> Output | None:
+) -> ToolOutput | None:
     """The answer instead of an equal result; None if the result must be sent.
 
     ``standing``: characters of each result that the last request had, by message. Only a result
@@ -39,7 +39,7 @@ def unchanged(
             if "".join(b.text for b in result.content if isinstance(b, Text)) == output.text:
                 where = _where(message, messages, group_id)
                 said = f"Unchanged since {where}: the result of {tool} that stands there holds."
-                return Output(said, note="unchanged")
+                return ToolOutput(said, note="unchanged")
     return None
 
 

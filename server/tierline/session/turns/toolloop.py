@@ -22,17 +22,17 @@ from tierline.history.groups import calls
 from tierline.history.messages import Message, Status
 from tierline.history.state import StreamFilter
 from tierline.providers.base import (
-    Adapted,
-    Malformed,
+    MalformedEvent,
     ProviderError,
     ReasoningChunk,
     ReasoningDone,
-    Retrying,
+    RequestAdapted,
+    RetryScheduled,
     Stop,
     TextChunk,
+    TextWasThinking,
     ToolCall,
     Usage,
-    WasThinking,
 )
 from tierline.providers.errors import RequestFailed
 from tierline.providers.overflows import Overflow, room_after
@@ -56,7 +56,7 @@ from tierline.session.turns.duplicate_results import unchanged
 from tierline.session.turns.reflection import request_data
 from tierline.session.turns.spending import SpendingGuard
 from tierline.session.turns.waiting import WaitingPrompts
-from tierline.tools.registry import Output
+from tierline.tools.registry import ToolOutput
 
 log = logging.getLogger(__name__)
 
@@ -273,11 +273,11 @@ class RoundRunner:
         async with aclosing(self._cache.watched(provider, composed, turn.group_id)) as events:
             known = False
             async for event in events:
-                if not known and not isinstance(event, Retrying | Adapted):
+                if not known and not isinstance(event, RetryScheduled | RequestAdapted):
                     known = True
                     await self._composer.accepted(composed)
                 match event:
-                    case TextChunk() | ReasoningChunk() | WasThinking():
+                    case TextChunk() | ReasoningChunk() | TextWasThinking():
                         self._said(turn, event)
                     case ReasoningDone(data=data):
                         turn.round.stop_thinking()
@@ -288,16 +288,16 @@ class RoundRunner:
                         self._drafts.grown(turn)
                     case Usage():
                         turn.round.usage = event
-                    case Adapted() | Retrying():
+                    case RequestAdapted() | RetryScheduled():
                         composed = await self._again(turn, composed, event)
-                    case Malformed():
+                    case MalformedEvent():
                         turn.round.malformed += 1
                     case Stop():
                         turn.round.stop = event
         if rest := turn.round.show_rest():
             self._bus.publish(p.TextDelta(turn.group_id, rest))
 
-    def _said(self, turn: Turn, event: TextChunk | ReasoningChunk | WasThinking) -> None:
+    def _said(self, turn: Turn, event: TextChunk | ReasoningChunk | TextWasThinking) -> None:
         """Handle a piece of the reply."""
         match event:
             case TextChunk(text=text):
@@ -309,17 +309,17 @@ class RoundRunner:
             case ReasoningChunk(text=text):
                 turn.round.think(text)
                 self._bus.publish(p.ReasoningDelta(turn.group_id, text))
-            case WasThinking():
+            case TextWasThinking():
                 text = turn.round.was_thinking()
                 self._bus.publish(p.ReasoningDelta(turn.group_id, text, was_text=True))
 
     async def _again(
-        self, turn: Turn, composed: ComposedRequest, event: Adapted | Retrying
+        self, turn: Turn, composed: ComposedRequest, event: RequestAdapted | RetryScheduled
     ) -> ComposedRequest:
         """Note that the request is sent again: unchanged after a wait, or without what
         was refused.
         """
-        if isinstance(event, Retrying):
+        if isinstance(event, RetryScheduled):
             told = f"{event.reason} Trying again in {event.wait_seconds:.0f} s "
             told += f"({event.attempt} of {event.of})."
             self._bus.publish(p.Waiting(turn.group_id, told, event.wait_seconds))
@@ -419,7 +419,7 @@ class RoundRunner:
             batch = self._batch(turn.round.open)
             names = ", ".join(dict.fromkeys(call.name[:50] for call in batch))
             self._bus.publish(p.Waiting(turn.group_id, f"Running {names}…"))
-            tasks: list[asyncio.Task[tuple[Output, int]]] = []
+            tasks: list[asyncio.Task[tuple[ToolOutput, int]]] = []
             try:
                 async with asyncio.TaskGroup() as group:
                     for call in batch:
@@ -444,7 +444,7 @@ class RoundRunner:
         self,
         turn: Turn,
         batch: list[ToolCall],
-        tasks: list[asyncio.Task[tuple[Output, int]]],
+        tasks: list[asyncio.Task[tuple[ToolOutput, int]]],
     ) -> None:
         """Called when the turn was stopped while calls ran: keeps finished results, and marks the
         others as stopped.
@@ -463,13 +463,13 @@ class RoundRunner:
             await self._close(turn, call, words)
 
     async def _close(self, turn: Turn, call: ToolCall, words: str) -> None:
-        await self._result(turn, call, Output(words, error=True), 0, "interrupted")
+        await self._result(turn, call, ToolOutput(words, error=True), 0, "interrupted")
 
     async def _result(
         self,
         turn: Turn,
         call: ToolCall,
-        output: Output,
+        output: ToolOutput,
         milliseconds: int,
         status: p.CallStatus | None = None,
     ) -> None:

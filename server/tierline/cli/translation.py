@@ -14,12 +14,12 @@ from typing import Any
 
 import typer
 
-from tierline.speech.translator import (
+from tierline.localization.translator import (
     DOMAIN,
     FOLDER,
     from_environment,
-    spoken,
-    spoken_label,
+    translate,
+    translate_label,
     translator,
 )
 
@@ -43,14 +43,14 @@ class _Context(typer.Context):
         super().__init__(*args, **more)
         option = self.command.get_help_option(self)
         if option is not None:
-            option.help = spoken(option.help or "")
+            option.help = translate(option.help or "")
 
     def make_formatter(self) -> Any:
         formatter = super().make_formatter()
         write = formatter.write_usage
 
         def write_usage(prog: str, args: str = "", prefix: str | None = None) -> None:
-            write(prog, args, prefix or f"{spoken_label('Usage:')} ")
+            write(prog, args, prefix or f"{translate_label('Usage:')} ")
 
         formatter.write_usage = write_usage  # type: ignore[method-assign]
         return formatter
@@ -72,7 +72,7 @@ def _paragraphs(text: str | None) -> str | None:
     if not text:
         return text
     parts = (" ".join(part.split()) for part in text.split("\n\n"))
-    return "\n\n".join(part if part.startswith("$ ") else spoken_label(part) for part in parts)
+    return "\n\n".join(part if part.startswith("$ ") else translate_label(part) for part in parts)
 
 
 @contextmanager
@@ -83,5 +83,5 @@ def complaints() -> Iterator[None]:
     except _UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # it is the help, and spoken already
             raise
-        said = spoken(error.format_message())
+        said = translate(error.format_message())
         raise _UsageError(said, error.ctx) from None

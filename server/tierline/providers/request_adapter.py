@@ -1,7 +1,7 @@
 """Changes requests to what a server accepts: the one place where a profile is applied.
 
-Changes of the conversation are made in the neutral prompt (``adapted``), changes of single fields
-in the body (``stripped``). Both are pure, so a stored prompt renders to the same bytes.
+Changes of the conversation are made in the neutral prompt (``adapt_prompt``), changes of single
+fields in the body (``adapt_body``). Both are pure, so a stored prompt renders to the same bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tierline.providers.profile import OTHERS, Profile
 PICTURE_LEFT_OUT = "[a picture was here; this model takes none]"
 
 
-def adapted(prompt: Prompt, profile: Profile) -> Prompt:
+def adapt_prompt(prompt: Prompt, profile: Profile) -> Prompt:
     """The prompt without anything that the server does not accept."""
     messages: Sequence[PromptMessage] = prompt.messages
     if not profile.pictures:
@@ -58,7 +58,7 @@ def _offered(tools: tuple[ToolSpec, ...], profile: Profile) -> tuple[ToolSpec, .
     return tuple(sort_tools(tools)[: profile.most_tools]) if profile.most_tools else tools
 
 
-def stripped(body: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
+def adapt_body(body: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
     """The body without the fields that the server refuses."""
     top = {name for name in profile.without if "/" not in name}
     found = {name: value for name, value in body.items() if name not in top}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tierline.providers.thoughts import Thoughts
+from tierline.providers.thinking_collector import ThinkingCollector
 
 
 def gathered(*pieces: dict[str, Any]) -> list[Any]:
-    thoughts = Thoughts()
+    thoughts = ThinkingCollector()
     for piece in pieces:
         thoughts.add(piece)
     found = [done.data for done in thoughts.done()]

@@ -23,7 +23,7 @@ NETWORK_ADVICE = "Check the network and the base URL, then retry."
 
 
 @frozen
-class Unreached:
+class ConnectionFailure:
     """``message`` is empty if the step is not known; ``advice`` never is."""
 
     message: str = ""
@@ -33,7 +33,7 @@ class Unreached:
 
 def why(  # noqa: PLR0911
     service: str, url: str, error: BaseException, network: Network | None = None
-) -> Unreached:
+) -> ConnectionFailure:
     """Which step failed. ``url`` is the service's address; no request is made."""
     network = network or Network()
     causes = list(chain(error))
@@ -41,7 +41,7 @@ def why(  # noqa: PLR0911
     proxy = proxy_of(url, network=network)
     place = proxy or _place(url)
     if "ProxyError" in names:
-        return Unreached(
+        return ConnectionFailure(
             f"The proxy {proxy or 'of this network'} did not let the request through "
             f"({_short(error)}).",
             f"Check the address, user name and password in {origin(network)}.",
@@ -50,36 +50,38 @@ def why(  # noqa: PLR0911
     if (insecure := _insecure(causes, _place(url), place)) is not None:
         return insecure
     if proxy and names & {"ConnectError", "ConnectTimeout"}:
-        return Unreached(
+        return ConnectionFailure(
             f"The proxy {proxy} cannot be reached.",
             f"Check {origin(network)} and the network, or add {_host(url)} to "
             f"{'network.no_proxy' if network.proxy else 'NO_PROXY'}.",
         )
     if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return Unreached(
+        return ConnectionFailure(
             f"{service} cannot be reached: the name {_host(url)} is not known.",
             "Check the network and the spelling of the base URL, then retry.",
         )
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        return Unreached(
+        return ConnectionFailure(
             f"{service} cannot be reached: nothing listens at {place}.",
             "Start the server or check the base URL, then retry.",
         )
     if names & _SPENT_NAMES:
-        return Unreached(f"{service} cannot be reached: {place} does not answer.")
+        return ConnectionFailure(f"{service} cannot be reached: {place} does not answer.")
     if names & _BROKEN_NAMES:
-        return Unreached(
+        return ConnectionFailure(
             f"{service} closed the connection before a reply came.", "Wait a little, then retry."
         )
-    return Unreached()
+    return ConnectionFailure()
 
 
-def _insecure(causes: Sequence[BaseException], service: str, place: str) -> Unreached | None:
+def _insecure(
+    causes: Sequence[BaseException], service: str, place: str
+) -> ConnectionFailure | None:
     """What was wrong with the TLS connection. ``place`` is the proxy, if there is one."""
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
             reason = cause.verify_message.rstrip(".") or "it could not be checked"
-            return Unreached(
+            return ConnectionFailure(
                 f"The certificate of {service} is not trusted: {reason}.",
                 "Add your network's certificate authority to the system, or name its PEM file in "
                 "network.ca_file or NODE_EXTRA_CA_CERTS.",
@@ -87,14 +89,14 @@ def _insecure(causes: Sequence[BaseException], service: str, place: str) -> Unre
             )
     for cause in causes:
         if isinstance(cause, ssl.SSLError) and "CERTIFICATE" in (cause.reason or "").upper():
-            return Unreached(
+            return ConnectionFailure(
                 f"{service} wants to see a certificate of yours, or does not take the one that "
                 "it was shown.",
                 "Name the PEM files in network.client_certificate and network.client_key.",
                 retryable=False,
             )
         if isinstance(cause, ssl.SSLError):
-            return Unreached(
+            return ConnectionFailure(
                 f"{place} does not answer with a secure connection "
                 f"({(cause.reason or 'TLS').lower().replace('_', ' ')}).",
                 "Check the port, and whether the base URL should begin with http instead of https.",

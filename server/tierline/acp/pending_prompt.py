@@ -16,7 +16,7 @@ class StoppedError(Exception):
 
 
 @define(eq=False)
-class Prompting:
+class PendingPrompt:
     """A prompt that is not answered yet."""
 
     turn_id: str = ""
@@ -24,7 +24,7 @@ class Prompting:
     stopped: asyncio.Event = field(factory=asyncio.Event)
 
 
-async def unless_stopped(prompting: Prompting, work: Coroutine[Any, Any, T]) -> T:
+async def unless_stopped(prompting: PendingPrompt, work: Coroutine[Any, Any, T]) -> T:
     """The result of ``work``, which is done before a prompt's turn.
 
     Raises:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from tierline import protocol as p
-from tierline.speech.translator import Translator, translator
+from tierline.localization.translator import Translator, translator
 
-SPOKEN: dict[type, tuple[str, ...]] = {
+TRANSLATED_FIELDS: dict[type, tuple[str, ...]] = {
     p.CacheDecision: ("sentence",),
     p.CacheExplainResult: ("sentence",),
     p.CacheReport: ("sentence",),
@@ -48,7 +48,7 @@ SPOKEN: dict[type, tuple[str, ...]] = {
 """Value class → its fields, texts or lists of texts."""
 
 
-class Speech:
+class ClientLanguage:
     """The client's language, known after ``initialize``; English until then."""
 
     def __init__(self) -> None:
@@ -63,14 +63,14 @@ class Speech:
         return self._translator.say(text) if self._translator and text else text
 
     def value(self, value: Any, wire: dict[str, Any]) -> dict[str, Any]:
-        """The translated wire value of one of the classes in ``SPOKEN``."""
+        """The translated wire value of one of the classes in ``TRANSLATED_FIELDS``."""
         if self._translator is None:
             return wire
         if isinstance(value, p.CommandResult):
             # A document holds messages word for word, so it is not translated.
             said = wire["text"] if value.document else self._translator.say_lines(wire["text"])
             return wire | {"title": self.say(wire["title"]), "text": said}
-        for name in map(p.camel, SPOKEN[type(value)]):
+        for name in map(p.camel, TRANSLATED_FIELDS[type(value)]):
             text = wire.get(name)
             if isinstance(text, str):
                 wire[name] = self.say(text)

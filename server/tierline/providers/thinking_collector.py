@@ -24,7 +24,7 @@ _GROWING = ("text", "summary", "data", "signature")
 
 
 @define
-class Thoughts:
+class ThinkingCollector:
     """Gathers the thinking of one reply from its pieces."""
 
     _texts: dict[str, list[str]] = field(factory=dict)

@@ -11,10 +11,10 @@ from babel.messages.catalog import Message
 
 import sentences
 from tierline import protocol as p
+from tierline.localization.templates import numbered, places
+from tierline.localization.translator import FOLDER, from_environment, translator
 from tierline.lsp.codec import make_converter
-from tierline.lsp.spoken import SPOKEN, Speech
-from tierline.speech.templates import numbered, places
-from tierline.speech.translator import FOLDER, from_environment, translator
+from tierline.lsp.translation import TRANSLATED_FIELDS, ClientLanguage
 
 
 def german(text: str) -> str:
@@ -140,22 +140,22 @@ def test_the_environment_names_the_language_of_the_terminal() -> None:
 
 
 def test_fields_that_are_sentences_exist_and_leave_in_the_clients_language() -> None:
-    for cls, names in SPOKEN.items():
+    for cls, names in TRANSLATED_FIELDS.items():
         assert set(names) <= {field.name for field in attrs.fields(cls)}, cls
-    speech = Speech()
-    converter = make_converter(speech)
+    language = ClientLanguage()
+    converter = make_converter(language)
     notice = p.Notice("info", "Nothing was changed.", "")
     assert converter.unstructure(notice)["text"] == "Nothing was changed."
-    speech.choose("de-DE")
+    language.choose("de-DE")
     assert converter.unstructure(notice)["text"] == "Es wurde nichts geändert."
     files = p.FilesResult([], notices=["Nothing was changed."])
     assert converter.unstructure(files)["notices"] == ["Es wurde nichts geändert."]
 
 
 def test_a_document_is_not_translated_and_a_table_is_cell_by_cell() -> None:
-    speech = Speech()
-    speech.choose("de")
-    converter = make_converter(speech)
+    language = ClientLanguage()
+    language.choose("de")
+    converter = make_converter(language)
     text = "## What left\n\n- There is no turn yet.\n| log | in the conversation | 1,200 |\n"
     said = converter.unstructure(p.CommandResult("Web pages", text))
     assert said["title"] == "Webseiten"

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 _SECONDS = 30.0
 
 
-async def own_count(
+async def count_input(
     client: Any, path: str, request: RenderedRequest, fields: Sequence[str], endpoint: Endpoint
 ) -> int | None:
     """The input tokens of a request, by sending ``fields`` of its body; None without an answer.

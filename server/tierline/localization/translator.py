@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from tierline.speech.templates import Template, is_number
+from tierline.localization.templates import Template, is_number
 
 FOLDER = Path(__file__).parent
 DOMAIN = "tierline"
@@ -131,19 +131,19 @@ def from_environment(environment: Mapping[str, str]) -> str:
     return ""
 
 
-def spoken(text: str) -> str:
+def translate(text: str) -> str:
     """A sentence in the language that this process's environment names."""
     found = translator(from_environment(os.environ))
     return text if found is None else found.say(text)
 
 
-def spoken_label(text: str) -> str:
+def translate_label(text: str) -> str:
     """A word that stands alone, like a column's name, in that language."""
     found = translator(from_environment(os.environ))
     return text if found is None else found.label(text)
 
 
-def spoken_lines(text: str) -> str:
+def translate_lines(text: str) -> str:
     """Lists and tables in that language, each line, item and cell by itself."""
     found = translator(from_environment(os.environ))
     return text if found is None else found.say_lines(text)
