@@ -211,7 +211,7 @@ def _embed(meaning: SemanticRanking, history: Sequence[Message]) -> None:
     from tierline.context.text import sha256
     from tierline.session.retrieval.semantic import group_text
 
-    meaning.warm(history)
+    meaning.preload(history)
     meaning.embedder.ready([sha256(group_text(g)) for g in groups(history)[:-1]], 600)
 
 

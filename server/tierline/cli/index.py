@@ -134,7 +134,7 @@ def _embed(session: Session, step: Callable[[int, int], None]) -> tuple[int, int
     keys = list(texts)
     for at in range(0, len(keys), _BATCH):
         batch = keys[at : at + _BATCH]
-        embedder.warm({key: texts[key] for key in batch})
+        embedder.preload({key: texts[key] for key in batch})
         if not embedder.ready(batch, _BATCH_SECONDS):
             return at, len(keys)
         step(at + len(batch), len(keys))

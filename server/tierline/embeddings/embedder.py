@@ -78,7 +78,7 @@ class Embedder:
         """Whether there is a model that has not failed."""
         return self.model is not None and self._failures < _MAX_FAILURES and not self._closed
 
-    def warm(self, texts: Mapping[str, str]) -> None:
+    def preload(self, texts: Mapping[str, str]) -> None:
         """Embed texts, by content hash, in the background; returns at once."""
         if self.available:
             self._want(texts, urgent=False)
@@ -95,7 +95,7 @@ class Embedder:
             return []
         key = f"query:{query}"
         self._want({key: query}, urgent=True)
-        self.warm(texts)
+        self.preload(texts)
         if not self._await([key], seconds):
             return []
         with self._lock:

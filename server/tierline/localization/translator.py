@@ -42,7 +42,7 @@ class Translator:
         """
         return self._words.get(text) or self.say(text)
 
-    def say_lines(self, text: str) -> str:
+    def translate_lines(self, text: str) -> str:
         """A short text of lists and tables: each line, item and cell by itself."""
         return "\n".join(self._line(line) for line in text.split("\n"))
 
@@ -146,7 +146,7 @@ def translate_label(text: str) -> str:
 def translate_lines(text: str) -> str:
     """Lists and tables in that language, each line, item and cell by itself."""
     found = translator(from_environment(os.environ))
-    return text if found is None else found.say_lines(text)
+    return text if found is None else found.translate_lines(text)
 
 
 def _is_word(message: str) -> bool:

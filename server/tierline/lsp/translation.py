@@ -68,7 +68,9 @@ class ClientLanguage:
             return wire
         if isinstance(value, p.CommandResult):
             # A document holds messages word for word, so it is not translated.
-            said = wire["text"] if value.document else self._translator.say_lines(wire["text"])
+            said = (
+                wire["text"] if value.document else self._translator.translate_lines(wire["text"])
+            )
             return wire | {"title": self.say(wire["title"]), "text": said}
         for name in map(p.camel, TRANSLATED_FIELDS[type(value)]):
             text = wire.get(name)

@@ -94,7 +94,7 @@ class ModelService:
         self._counting: asyncio.Task[None] | None = None
         self._told: set[str] = set()
         """Unknown models about which the user was told."""
-        self.recall = ThinkingRefusals()
+        self.thinking_refusals = ThinkingRefusals()
 
     async def start(self) -> None:
         """Ask the editor for its models if the settings want one of them."""
@@ -245,7 +245,7 @@ class ModelService:
             self._provider, self._made_for = self._made(choice), choice
         return self._provider
 
-    async def named(self, model: str) -> tuple[Provider, ModelFacts]:
+    async def provider_named(self, model: str) -> tuple[Provider, ModelFacts]:
         """The provider in force, with another model of its own if ``model`` names one.
 
         Raises:
@@ -281,9 +281,11 @@ class ModelService:
     def thinking(self, facts: ModelFacts, wanted: Effort | None = None) -> Thinking:
         """How a model is asked to think: by the user's effort, unless ``wanted`` names another."""
         maker = self.maker
-        if not self.recall.speaks(maker):
+        if not self.thinking_refusals.accepts_thinking(maker):
             return Thinking()
-        drop = official(maker.service).drops_bound_thinking and self.recall.drops(maker)
+        drop = official(maker.service).drops_bound_thinking and self.thinking_refusals.accepts_drop(
+            maker
+        )
         return thinking(facts, wanted or self._preferences.effort, drop=drop)
 
     def choice(self) -> ProviderChoice | None:
@@ -337,13 +339,13 @@ class ModelService:
         return facts
 
     @property
-    def most_bytes(self) -> int:
+    def max_body_bytes(self) -> int:
         """The largest request body that is sent, in bytes."""
         choice = self._choice_or_none()
         learnt = self._profiles.of(choice.base_url, choice.model).max_body_bytes if choice else 0
         return learnt or MOST_BODY_BYTES
 
-    def answered(self) -> None:
+    def on_answer(self) -> None:
         """Called when the model has answered: ask its server once for its own facts. The model is
         loaded by then, so its reported window is in force. Returns at once.
         """
@@ -362,7 +364,7 @@ class ModelService:
 
         self._asking = asyncio.ensure_future(ask())
 
-    def uncounted(self, request: RenderedRequest, learn: Callable[[int], object]) -> None:
+    def count_unreported(self, request: RenderedRequest, learn: Callable[[int], object]) -> None:
         """Called after a reply without figures: ask the service for its count of the request.
         Returns at once; ``learn`` is called with the figure if there is one.
         """
@@ -377,7 +379,7 @@ class ModelService:
 
         self._counting = asyncio.ensure_future(ask())
 
-    def overflowed(self, found: Overflow, request: RenderedRequest) -> str:
+    def on_overflow(self, found: Overflow, request: RenderedRequest) -> str:
         """Called when a request was too large for the model in force: remember its limit. Returns a
         sentence for the user, empty if the limit was known.
         """
@@ -403,7 +405,7 @@ class ModelService:
             self._profiles.learn(choice.base_url, choice.model, {"window": found.limit}, why)
         return why
 
-    def unknown(self) -> str:
+    def unknown_model_notice(self) -> str:
         """A sentence about an unknown model, once for each; else empty."""
         facts = self.facts()
         if facts.limit_source != "default" or facts.name in self._told:

@@ -191,7 +191,7 @@ class Drafts:
             return Draft(self.folder / name, origin, self._redact)
 
     @contextlib.contextmanager
-    def left(self) -> Iterator[list[OrphanedDraft]]:
+    def orphaned(self) -> Iterator[list[OrphanedDraft]]:
         """Drafts of dead processes, oldest first, locked against other processes meanwhile."""
         with contextlib.ExitStack() as held:
             found: list[OrphanedDraft] = []

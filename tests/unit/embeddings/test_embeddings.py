@@ -109,7 +109,7 @@ TEXTS = {
 def test_the_worker_ranks_by_meaning_and_its_vectors_outlive_it(
     embedder: Embedder, tmp_path: Path
 ) -> None:
-    embedder.warm(TEXTS)
+    embedder.preload(TEXTS)
     assert embedder.ready(list(TEXTS), 60)
     found = embedder.rank("how do I connect to the DB server?", TEXTS, seconds=30)
     assert set(found) == {"a", "c"}
@@ -117,7 +117,7 @@ def test_the_worker_ranks_by_meaning_and_its_vectors_outlive_it(
     assert embedder.rank("anything", TEXTS) == [] and not embedder.available
     again = Embedder(MODEL, tmp_path / "vectors.sqlite3")
     try:
-        again.warm(TEXTS)
+        again.preload(TEXTS)
         assert again.ready(list(TEXTS), 30)
         assert again._process is None, "all vectors came from the disk"
     finally:
@@ -146,7 +146,7 @@ def test_without_a_model_everything_goes_by_words(monkeypatch: pytest.MonkeyPatc
     history = [*turn(1), *turn(2, "a zebra"), *(m for n in range(3, 9) for m in turn(n))]
     assert not meaning.available and meaning.over(history) is None
     assert meaning.rank("parser", history) == []
-    meaning.warm(history)
+    meaning.preload(history)
     kept = select(
         history,
         strategy="ranked",

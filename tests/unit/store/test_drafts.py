@@ -46,7 +46,7 @@ def died(folder: Path) -> None:
 
 
 def left(folder: Path) -> list[OrphanedDraft]:
-    with Drafts(folder, redact).left() as found:
+    with Drafts(folder, redact).orphaned() as found:
         return found
 
 
@@ -84,7 +84,7 @@ def test_a_living_process_keeps_its_drafts_and_a_dead_one_does_not(tmp_path: Pat
     own = Drafts(tmp_path, redact)
     draft = begin(own)
     draft.write("Half", [], 0)
-    with own.left() as mine:
+    with own.orphaned() as mine:
         assert mine == []
     assert left(tmp_path) == [], "a lock is held for it"
     own.close()
@@ -129,7 +129,7 @@ def test_the_system_lets_go_of_a_killed_process(tmp_path: Path) -> None:
 def test_two_who_look_at_once_do_not_both_get_a_draft(tmp_path: Path) -> None:
     begin(Drafts(tmp_path, redact)).write("Half", [], 0)
     died(tmp_path)
-    with Drafts(tmp_path, redact).left() as first:
+    with Drafts(tmp_path, redact).orphaned() as first:
         assert len(first) == 1
         assert left(tmp_path) == []
 

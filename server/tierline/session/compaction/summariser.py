@@ -104,7 +104,7 @@ class Summariser:
         return text
 
     async def _written(self, outline: Outline, divisor: int) -> str:
-        _, facts = await self.models.named(self.settings.model)
+        _, facts = await self.models.provider_named(self.settings.model)
         budget = outline.budget_tokens
         window = min(facts.max_input_tokens, facts.window - self._room(budget, facts.window))
         room = min(MOST_INPUT_TOKENS, int(window * INPUT_SHARE))
@@ -136,7 +136,7 @@ class Summariser:
 
     async def _ask(self, system: str, text: str, tokens: int, limit: int) -> str:
         """One request; at most about ``limit`` characters of its answer are read."""
-        provider, facts = await self.models.named(self.settings.model)
+        provider, facts = await self.models.provider_named(self.settings.model)
         prompt = Prompt(
             model=facts.name,
             system=(PromptBlock(Text(system), "system:compaction"),),

@@ -33,13 +33,13 @@ class SharedList:
         self._session = ""
         self._seen: Sequence[Any] = ()
 
-    def took(self, listed: Sequence[Any]) -> None:
+    def set_known(self, listed: Sequence[Any]) -> None:
         """Note that this window now holds this list, which was in the log."""
         self._session, self._seen = self._conversation.session_id, tuple(listed)
 
-    def news(self) -> Sequence[Any] | None:
-        """The list, if another window has changed it since this one wrote or ``took`` it; else
-        None.
+    def changed_elsewhere(self) -> Sequence[Any] | None:
+        """The list, if another window has changed it since this one wrote it or called
+        ``set_known``; else None.
         """
         now = self._conversation.timeline()
         listed = tuple(self._read(now))

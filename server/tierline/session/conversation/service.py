@@ -284,7 +284,7 @@ class Conversation:
         message = self.store.make("system", (Text(text),), group_id=group_id)
         return await self._append(message)
 
-    def no_reply(self, group_id: str, note: str) -> None:
+    def set_reply_error(self, group_id: str, note: str) -> None:
         """Remember for this run why a prompt got no reply."""
         self._notes[group_id] = note
 

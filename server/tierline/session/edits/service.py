@@ -361,7 +361,7 @@ class EditService:
     async def _decision(self, edit: Edit, call: Call) -> None:
         """Wait for the user. A stopped turn leaves the edit open: it can still be accepted."""
         edit.waiting = asyncio.get_running_loop().create_future()
-        self._tools.asking(call, edit.info.id)
+        self._tools.is_asking(call, edit.info.id)
         message = None
         if EDITS not in self._workbench.features:
             message = asyncio.ensure_future(self._by_message(edit))

@@ -83,7 +83,7 @@ class FileService:
         return self._loader
 
     @property
-    def most_tokens(self) -> int:
+    def max_file_tokens(self) -> int:
         """Most tokens that are sent of a file; a larger one is cut."""
         return self._sizes.most
 
@@ -281,7 +281,7 @@ class FileService:
 
     def restore(self, snapshot: Sequence[object]) -> None:
         """Restore selection and pins of an earlier run; blocking, for start-up only."""
-        self._shared.took(snapshot)
+        self._shared.set_known(snapshot)
         self.context.restore(snapshot, self._loader.restore_text)
 
     async def take_up(self, snapshot: Sequence[object]) -> None:
@@ -289,7 +289,7 @@ class FileService:
         callers that hold ``order``.
         """
         await self._hold(snapshot)
-        self._shared.took(snapshot)
+        self._shared.set_known(snapshot)
 
     async def _hold(self, snapshot: Sequence[object]) -> None:
         texts: dict[str, FileText | Refusal] = {}
@@ -350,11 +350,11 @@ class FileService:
         """Adopt another window's changes of the session's list, so that ours do not undo them and
         both windows count the same.
         """
-        news = self._shared.news()
+        news = self._shared.changed_elsewhere()
         if news is None:
             return
         if list(news) == self.context.snapshot():
-            self._shared.took(news)
+            self._shared.set_known(news)
         else:
             await self.take_up(news)
             self._bus.publish(p.FilesChanged(files=await self.shown()))

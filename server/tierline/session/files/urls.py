@@ -118,7 +118,7 @@ class UrlService:
     def restore(self, addresses: Sequence[str]) -> None:
         """Restore the pages of an earlier run from the cache; blocking. Nothing is fetched."""
         self._hold(addresses)
-        self._shared.took(addresses)
+        self._shared.set_known(addresses)
 
     def _hold(self, addresses: Iterable[str]) -> None:
         found = {url: self._cache.get(url) for url in addresses}
@@ -127,7 +127,7 @@ class UrlService:
 
     async def settled(self) -> None:
         """Adopt another window's changes of the session's pages."""
-        news = self._shared.news()
+        news = self._shared.changed_elsewhere()
         if news is not None:
             await asyncio.to_thread(self.restore, news)
             self._bus.publish(p.UrlsChanged(self.infos()))

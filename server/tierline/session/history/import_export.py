@@ -54,7 +54,9 @@ class ImportExport:
         prompts = [m.group_id for m in read.messages if m.role == "user"]
 
         def write() -> str:
-            return writer(title, read.messages, {g: self._plans.went_along(g)[1] for g in prompts})
+            return writer(
+                title, read.messages, {g: self._plans.context_of_turn(g)[1] for g in prompts}
+            )
 
         text = await asyncio.to_thread(write)
         name = re.sub(r"[^\w-]+", "-", title)[:60].strip("-") or "conversation"

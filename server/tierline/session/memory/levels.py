@@ -112,7 +112,7 @@ class MemoryService:
         prompt.
         """
         found = await asyncio.to_thread(
-            self._work, list(messages), turn.searched if turn else "", max_input_tokens
+            self._work, list(messages), turn.search_text if turn else "", max_input_tokens
         )
         if turn is not None and turn is self._queue.current:
             self.retrieved = tuple(piece.name for piece in found.recalled)
@@ -127,7 +127,7 @@ class MemoryService:
         shown = {message.group_id for message in sent if not message.meta.get("summary")}
         if all(m.group_id in shown for m in visible if m.role != "system"):
             return None
-        found = await asyncio.to_thread(self._summarised, list(visible), shown, turn.searched)
+        found = await asyncio.to_thread(self._summarised, list(visible), shown, turn.search_text)
         if turn is self._queue.current:
             self.retrieved = tuple(piece.name for piece in found.recalled)
         return found
@@ -211,7 +211,7 @@ class MemoryService:
                 result=_last_result(messages),
             )
         else:
-            self._meaning.warm(messages)
+            self._meaning.preload(messages)
         system = [m for m in messages if m.role == "system"]
         room = int(memory.budgets.total * RECALLED_SHARE)
         return MemoryView(views.messages(memory, system), pieces, room)

@@ -348,7 +348,7 @@ class MentionResolver:
         return await self._counted(lambda count: count(text))
 
     async def _count_files(self, files: Sequence[LoadedFile]) -> int:
-        most = self._files.most_tokens
+        most = self._files.max_file_tokens
         return await self._counted(
             lambda count: sum(
                 min(count(render_file(one.key, one.content.text)), most) for one in files

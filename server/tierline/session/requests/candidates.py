@@ -161,7 +161,7 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: ItemCache) -> Candi
         chosen, strategy, snapshot.maker, reasoned=snapshot.reasoned
     )
     if snapshot.meaning is not None and snapshot.selection == Strategy.RANKED:
-        snapshot.meaning.warm(messages)
+        snapshot.meaning.preload(messages)
     messages = select(
         messages,
         strategy=snapshot.selection,
@@ -229,10 +229,10 @@ def tail_of(turn: Turn | None) -> tuple[PromptBlock, ...]:
     named = [
         PromptBlock(Text(one.text), f"{NAMED}{number}")
         for number, one in enumerate(turn.attached)
-        if one.text and one.text not in turn.looking
+        if one.text and one.text not in turn.editor_text
     ]
-    if turn.looking:
-        return (*named, PromptBlock(Text(turn.looking), "prompt:editor"))
+    if turn.editor_text:
+        return (*named, PromptBlock(Text(turn.editor_text), "prompt:editor"))
     return tuple(named)
 
 

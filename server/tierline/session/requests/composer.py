@@ -169,7 +169,7 @@ class Composer:
         if nothing more can leave.
         """
         for _ in range(_BODY_CUTS):
-            share = self._models.most_bytes / max(len(composed.request.payload), 1)
+            share = self._models.max_body_bytes / max(len(composed.request.payload), 1)
             if share >= 1:
                 break
             try:
@@ -185,7 +185,7 @@ class Composer:
         Raises:
             TierlineError: ``not_sendable``: it is larger in bytes than the service takes.
         """
-        most, size = self._models.most_bytes, len(composed.request.payload)
+        most, size = self._models.max_body_bytes, len(composed.request.payload)
         if size > most:
             raise TierlineError(
                 "not_sendable",
@@ -245,7 +245,7 @@ class Composer:
             counters.observe(facts, composed.plan.tokens, usage.input_tokens)
         elif counter.learns and not counter.calibration.calibrated:
             learn = partial(counters.observe, facts, composed.plan.tokens)
-            self._models.uncounted(composed.request, learn)
+            self._models.count_unreported(composed.request, learn)
         info = p.UsageInfo(
             input_tokens=usage.input_tokens or composed.plan.tokens,
             output_tokens=usage.output_tokens or counter.count(reply),
@@ -315,7 +315,7 @@ class Composer:
     ) -> Snapshot:
         settings = self._preferences.settings
         facts = self._models.facts()
-        line, recall = self._line(), self._models.recall
+        line, refusals = self._line(), self._models.thinking_refusals
         maker = line.reader
         counter = await self._counters.loaded(facts)
         limits = self.limits(facts, counter)
@@ -326,7 +326,7 @@ class Composer:
         active = turn.group_id if turn else ""
         messages = until(self._conversation.context(), active, self._queue.groups)
         messages += [pending] if pending is not None else []
-        messages, self._gone = lighter(messages, int(self._models.most_bytes * PICTURES_SHARE))
+        messages, self._gone = lighter(messages, int(self._models.max_body_bytes * PICTURES_SHARE))
         selection = selection_of(self._conversation.strategy, self._conversation.window)
         memory = None
         if selection == Strategy.LEVELS:
@@ -340,8 +340,8 @@ class Composer:
             facts=facts,
             strategy=self._models.strategy,
             maker=maker,
-            reasoned=recall.demands(maker),
-            refused=frozenset(recall.refused),
+            reasoned=refusals.requires_thinking(maker),
+            refused=frozenset(refusals.refused),
             thinking=self._models.thinking(facts),
             mode=self._preferences.mode,
             limits=limits,
@@ -364,7 +364,7 @@ class Composer:
             selection=selection,
             memory=memory,
             window=self._conversation.window,
-            query=turn.searched if turn else "",
+            query=turn.search_text if turn else "",
             search=self._search,
             meaning=self._sources.meaning,
             cache=settings.cache,
@@ -406,7 +406,7 @@ class Composer:
         """
         if turn is None or self._preferences.mode == "off":
             return ()
-        about = turn.searched
+        about = turn.search_text
         memos = (
             self._sources.memos.relevant(about)
             if self._preferences.settings.memory.inject_memos

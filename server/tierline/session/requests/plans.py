@@ -123,7 +123,7 @@ class PlanService:
         Raises:
             TierlineError: ``not_found``: the request is no longer kept, or had no such entry.
         """
-        plan_id, entries = await asyncio.to_thread(self.went_along, params.turn_id)
+        plan_id, entries = await asyncio.to_thread(self.context_of_turn, params.turn_id)
         if not plan_id:
             raise TierlineError(
                 "not_found",
@@ -144,7 +144,7 @@ class PlanService:
             )
         return p.PlanSentResult(plan_id, entries, text)
 
-    def went_along(self, turn_id: str) -> tuple[str, list[p.SentEntry]]:
+    def context_of_turn(self, turn_id: str) -> tuple[str, list[p.SentEntry]]:
         """The plan of a turn's first request and its context; empty if it is not kept. Blocking."""
         ids = self.store.of_turn(turn_id)
         stored = self.store.get(ids[0]) if ids else None

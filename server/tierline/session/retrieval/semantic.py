@@ -29,10 +29,12 @@ class SemanticRanking:
         """Whether there is a model."""
         return self.embedder.available
 
-    def warm(self, messages: Sequence[Message]) -> None:
+    def preload(self, messages: Sequence[Message]) -> None:
         """Embed new turns in the background."""
         if self.available:
-            self.embedder.warm({sha256(t): t for t in map(group_text, groups(messages)[:-1]) if t})
+            self.embedder.preload(
+                {sha256(t): t for t in map(group_text, groups(messages)[:-1]) if t}
+            )
 
     def rank(self, query: str, messages: Sequence[Message], *, seconds: float = 0.5) -> list[str]:
         """Ids of turns close in meaning to the query, the closest first. Empty for fillers."""

@@ -136,7 +136,7 @@ class RetrievalService:
         found, self._touchpoints, self.phase = await self._retrieved(turn, mode)
         if self.phase.cluster != before:
             self._prompts.clear()
-        self._prompts = [*self._prompts, turn.searched][-BACKGROUND:]
+        self._prompts = [*self._prompts, turn.search_text][-BACKGROUND:]
         self.holdings.begin_turn(self.phase.task)
         self._current = found
         self._stored.clear()
@@ -154,7 +154,7 @@ class RetrievalService:
     ) -> tuple[RetrievalSet, tuple[Item, ...], QueryCluster]:
         answer = await self._ask(turn) if mode is not ContextMode.OFF else None
         phase = (
-            QueryCluster.from_json(answer["phase"]) if answer else self.phase.next(turn.searched)
+            QueryCluster.from_json(answer["phase"]) if answer else self.phase.next(turn.search_text)
         )
         counter = self._models.counter()
         files, held = self._listed(), frozenset(self._held_keys())
@@ -166,7 +166,7 @@ class RetrievalService:
     async def _ask(self, turn: Turn) -> Mapping[str, Any] | None:
         files = self._files
         return await self._symbols.rank(
-            text=turn.searched,
+            text=turn.search_text,
             context=list(files.paths()),
             edited=self._symbols.edited[:10],
             active=files.key(turn.active_uri) if turn.active_uri else "",

@@ -30,7 +30,7 @@ class TurnQueue:
         """True while no turn runs and none waits."""
         return self.current is None and not self.waiting
 
-    def knows(self, group_id: str) -> bool:
+    def contains(self, group_id: str) -> bool:
         """True if this turn runs or waits."""
         running = self.current is not None and self.current.group_id == group_id
         return running or group_id in self.groups

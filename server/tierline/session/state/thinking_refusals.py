@@ -53,15 +53,15 @@ class ThinkingRefusals:
                 return UNKNOWN if _added(self._silent, maker) else ""
         return ""
 
-    def demands(self, maker: Maker) -> bool:
+    def requires_thinking(self, maker: Maker) -> bool:
         """True if the service refuses calls without the thinking that led to them."""
         return maker in self._demanding
 
-    def speaks(self, maker: Maker) -> bool:
+    def accepts_thinking(self, maker: Maker) -> bool:
         """False if the service refuses to be told how to think."""
         return maker not in self._silent
 
-    def drops(self, maker: Maker) -> bool:
+    def accepts_drop(self, maker: Maker) -> bool:
         """False if the service does not know the option to leave out thinking that is bound
         elsewhere.
         """

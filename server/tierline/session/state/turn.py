@@ -147,7 +147,7 @@ class Turn:
     message_id: str
     text: str
     active_uri: str = ""
-    looking: str = ""
+    editor_text: str = ""
     """What the user is looking at or has selected, in words for the model."""
     attached: Sequence[p.Attachment] = ()
     """Attachments of the prompt."""
@@ -176,7 +176,7 @@ class Turn:
     """The current request; ``begin_round`` begins another."""
 
     @property
-    def searched(self) -> str:
+    def search_text(self) -> str:
         """The part of the prompt that is used to find what it is about."""
         return both_ends(self.text)
 

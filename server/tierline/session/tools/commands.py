@@ -217,7 +217,7 @@ class CommandService:
             detail=f"In {folder}{through}, for {settings.command_seconds:g} s at most.",
             can_remember=rememberable,
         )
-        self._tools.asking(call)
+        self._tools.is_asking(call)
         decision = await self._consents.ask(info)
         if decision.answer == "always" and rememberable:
             try:

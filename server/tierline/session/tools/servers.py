@@ -224,7 +224,7 @@ class ServerService:
             detail=f"“Always” is for this tool with any arguments.{says}",
             can_remember=True,
         )
-        self._tools.asking(call)
+        self._tools.is_asking(call)
         decision = await self._consents.ask(question)
         if decision.answer == "always":
             await asyncio.to_thread(self._allowed().add, entry)

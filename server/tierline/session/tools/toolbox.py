@@ -107,7 +107,7 @@ class ToolService:
 
     # --- running ---------------------------------------------------------------------------------
 
-    def understood(self, call: ToolCall) -> ToolCall:
+    def is_valid(self, call: ToolCall) -> ToolCall:
         """The call with values of a wrong type converted where they have one meaning."""
         return evolve(call, input=self.registry.repaired(call.name, call.input))
 
@@ -156,7 +156,7 @@ class ToolService:
         if isinstance(place, ResolvedPath):
             await self._workbench.refresh([self._loader.uri(place.key)])
 
-    def asking(self, call: Call, edit_id: str = "") -> None:
+    def is_asking(self, call: Call, edit_id: str = "") -> None:
         """Note that a call waits for the user."""
         self._changed(call, "asking", edit_id)
         self._bus.publish(p.Waiting(call.turn_id, "Waiting for your decision."))

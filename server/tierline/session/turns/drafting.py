@@ -59,7 +59,7 @@ class DraftService:
             keeps_state=conversation.keeps_state(),
         )
 
-    def grown(self, turn: Turn) -> None:
+    def on_text(self, turn: Turn) -> None:
         """Called when a part of the reply came."""
         self._grown = True
         if (self._work is None or self._work.done()) and self._origin is not None:
@@ -124,7 +124,7 @@ class DraftService:
     def _recover(self) -> bool:
         store = self._conversation.store
         found = False
-        with store.drafts.left() as drafts:
+        with store.drafts.orphaned() as drafts:
             for left in drafts:
                 if left.origin is None:
                     left.set_aside()

@@ -42,7 +42,7 @@ class ReflectionService:
         self._edits = edits
         self._traces = otel.Traces()
 
-    async def ended(self, turn: Turn, outcome: p.TurnOutcome, code: str = "") -> None:
+    async def record_turn(self, turn: Turn, outcome: p.TurnOutcome, code: str = "") -> None:
         """Record a turn that made at least one request. Never raises."""
         if not turn.rounds:
             return

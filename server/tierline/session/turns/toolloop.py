@@ -154,7 +154,7 @@ class RoundRunner:
                 return self.finished(turn, message)
             if not await self._answer_calls(turn, message, stop):
                 return self.finished(turn, message)
-            await self._waiting.reach(turn)
+            await self._waiting.add_steered(turn)
 
     async def complete_earlier(self, group_id: str = "") -> None:
         """Give calls of ended processes a result that says so. Calls of the running turn, and of
@@ -197,7 +197,7 @@ class RoundRunner:
             try:
                 await self._stream(turn, composed)
                 turn.round.standing = composed.arrangement.next.transcript.limits
-                self._models.answered()
+                self._models.on_answer()
                 break
             except ProviderError as error:
                 if turn.round.reply or len(sent) > MOST_CUTS:
@@ -220,7 +220,7 @@ class RoundRunner:
         if error.code == "overflow":
             return await self._smaller(turn, composed, error)
         models = self._models
-        said = models.recall.learn(error.code, composed.prompt, models.maker)
+        said = models.thinking_refusals.learn(error.code, composed.prompt, models.maker)
         if not said:
             raise error
         self._bus.publish(p.Notice("info", said, error.code, turn.group_id))
@@ -236,7 +236,7 @@ class RoundRunner:
         """
         found = error.overflow if isinstance(error, RequestFailed) else None
         found = found or Overflow()
-        if learnt := self._models.overflowed(found, composed.request):
+        if learnt := self._models.on_overflow(found, composed.request):
             self._bus.publish(p.Notice("warning", learnt, "adapted", turn.group_id))
         try:
             most = room_after(found, composed.plan.tokens)
@@ -282,10 +282,10 @@ class RoundRunner:
                     case ReasoningDone(data=data):
                         turn.round.stop_thinking()
                         turn.round.add_reasoning(provider.strategy, data)
-                        self._drafts.grown(turn)
+                        self._drafts.on_text(turn)
                     case ToolCall():
-                        turn.round.add_call(self._tools.understood(event), provider.strategy)
-                        self._drafts.grown(turn)
+                        turn.round.add_call(self._tools.is_valid(event), provider.strategy)
+                        self._drafts.on_text(turn)
                     case Usage():
                         turn.round.usage = event
                     case RequestAdapted() | RetryScheduled():
@@ -303,7 +303,7 @@ class RoundRunner:
             case TextChunk(text=text):
                 turn.round.stop_thinking()
                 turn.round.reply.append(text)
-                self._drafts.grown(turn)
+                self._drafts.on_text(turn)
                 if shown := turn.round.show(text):
                     self._bus.publish(p.TextDelta(turn.group_id, shown))
             case ReasoningChunk(text=text):

@@ -168,7 +168,7 @@ class TurnRunner:
                 f"Nothing was sent, because the selection may not be. {withheld.message}",
                 "Send the prompt without the selection, or add the file and confirm it.",
             )
-        if unknown := self._models.unknown():
+        if unknown := self._models.unknown_model_notice():
             notices.append(unknown)
         images = await check_images(params.images, self._models)
         if not visible(Text(text)) and not images:
@@ -185,7 +185,7 @@ class TurnRunner:
         if prepare is not None:
             await prepare()
         again = None if params.force else self._conversation.unanswered(text)
-        if again is not None and not self._queue.knows(again.group_id):
+        if again is not None and not self._queue.contains(again.group_id):
             notices.append("This prompt had no reply; it is sent again as it stands, only once.")
             message = again
         else:
@@ -200,7 +200,7 @@ class TurnRunner:
             message_id=message.id,
             text=text,
             active_uri=params.active_uri or (params.editor.uri if params.editor else ""),
-            looking=seen.text,
+            editor_text=seen.text,
             attached=attached,
             required_files=required_files,
             steer=params.steer and self._queue.current is not None,
@@ -260,7 +260,7 @@ class TurnRunner:
             group_id=prompt.group_id,
             message_id=prompt.id,
             text=_text(prompt.content),
-            looking=str(prompt.meta.get("looking", "")),
+            editor_text=str(prompt.meta.get("looking", "")),
             attached=tuple(attached_of(prompt.meta)),
         )
         self._bus.publish(p.StateChanged(reason="retry"))
@@ -333,7 +333,7 @@ class TurnRunner:
 
     async def _ended(self, turn: Turn, finished: p.TurnFinished, code: str = "") -> None:
         """Record the turn's reflection, then tell the clients. This is the turn's last event."""
-        await self._reflection.ended(turn, finished.outcome, code)
+        await self._reflection.record_turn(turn, finished.outcome, code)
         turn.finished = True
         finished.seconds = round(time.time() - turn.began, 1)
         self._bus.publish(finished)
@@ -398,7 +398,7 @@ class TurnRunner:
         else:
             await self._rounds.close_calls(turn, why)
             await self._drafts.drop(turn)
-            self._conversation.no_reply(turn.group_id, note)
+            self._conversation.set_reply_error(turn.group_id, note)
         finished = turncost.finished(turn.group_id, outcome, shown, turn.requests, turn.round.cache)
         finished.code, finished.error, finished.advice = code, error, advice
         await self._ended(turn, finished, code)

@@ -93,7 +93,7 @@ class WaitingPrompts:
 
     # --- for the turn ----------------------------------------------------------------------------
 
-    async def reach(self, turn: Turn) -> None:
+    async def add_steered(self, turn: Turn) -> None:
         """Called between two steps: add the prompts that the user wants in this turn."""
         if not any(waiting.steer for waiting in self._queue.waiting):
             return
@@ -137,7 +137,7 @@ class WaitingPrompts:
         groups = self._queue.groups
         if turn_id in groups:
             return groups.index(turn_id)
-        if self._queue.knows(turn_id):
+        if self._queue.contains(turn_id):
             raise TierlineError("conflict", "This prompt is answered already.", "Stop it first.")
         raise TierlineError("not_found", "This prompt does not wait any more.", "Reload the chat.")
 
