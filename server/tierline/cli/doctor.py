@@ -66,11 +66,12 @@ def doctor(
         area = check.area
     out.print(table)
     notes = sum(check.status == "note" for check in checks)
+    out.print(_summary(worst, notes), style="green" if not worst else "yellow")
+    raise typer.Exit(int(worst > 0))
+
+
+def _summary(worst: int, notes: int) -> str:
     more = "1 note, marked with a dot." if notes == 1 else f"{notes} notes, marked with a dot."
     beside = f" {translate(more)}" if notes else ""
     things = "1 thing needs attention." if worst == 1 else f"{worst} things need attention."
-    out.print(
-        translate("Everything that a turn needs is there." if not worst else things) + beside,
-        style="green" if not worst else "yellow",
-    )
-    raise typer.Exit(int(worst > 0))
+    return translate("Everything that a turn needs is there." if not worst else things) + beside

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -40,19 +40,7 @@ def gc(
 
     freed = 0 if dry_run else collect(home, found, told=told)
     if as_json:
-        rows: dict[str, Any] = {
-            "bytes": found.bytes,
-            "parts": [
-                {"name": p.name, "files": p.files, "bytes": p.bytes, "policy": p.policy}
-                for p in found.parts
-            ],
-            "waste": [
-                {"path": str(w.path.relative_to(home)), "bytes": w.size, "why": w.why}
-                for w in found.waste
-            ],
-            "freed": freed,
-        }
-        print_json(rows)
+        print_json(found.to_json(home) | {"freed": freed})
     else:
         for part in found.parts:
             files = "1 file" if part.files == 1 else f"{part.files:,} files"

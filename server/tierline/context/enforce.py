@@ -278,23 +278,8 @@ def shed_rest(selection: Selection, limits: Limits) -> list[str]:
     room = limits.room(limits.hard)
     if selection.tokens <= room:
         return []
-    units: list[tuple[Item, ...]] = [
-        (item,)
-        for item in selection.kept.values()
-        if item.section is not Section.HISTORY and not selection.held(item)
-    ]
-    units.sort(key=lambda unit: (_LEAVES[unit[0].section], -unit[0].tokens, unit[0].key))
-    units += selection.history_units()
-    # A stable sort: history stays in order of age, and sections in theirs within a priority.
-    units.sort(
-        key=lambda unit: (
-            any(item.pin is Pin.STICKY for item in unit),
-            max(item.priority for item in unit),
-            _LEAVES[unit[0].section],
-        )
-    )
     gone: list[DroppedItem] = []
-    for unit in units:
+    for unit in _shedding_order(selection):
         if selection.tokens <= room:
             break
         for item in unit:
@@ -315,13 +300,36 @@ def shed_rest(selection: Selection, limits: Limits) -> list[str]:
         )
     history = [drop for drop in gone if drop.item.section is Section.HISTORY]
     notices = [_history_notice(history, "the request did not fit")] if history else []
-    others = [drop.item for drop in gone if drop.item.section is not Section.HISTORY]
-    if others:
-        names = ", ".join(item.path or item.key for item in others[:5])
-        more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-        tokens = sum(item.tokens for item in others)
-        notices.append(f"Left out, {tokens:,} tokens in all, to fit the window: {names}{more}.")
+    if others := [drop.item for drop in gone if drop.item.section is not Section.HISTORY]:
+        notices.append(_shed_notice(others))
     return notices
+
+
+def _shedding_order(selection: Selection) -> list[tuple[Item, ...]]:
+    """The items that may leave, in units that leave together, the first to leave first."""
+    units: list[tuple[Item, ...]] = [
+        (item,)
+        for item in selection.kept.values()
+        if item.section is not Section.HISTORY and not selection.held(item)
+    ]
+    units.sort(key=lambda unit: (_LEAVES[unit[0].section], -unit[0].tokens, unit[0].key))
+    units += selection.history_units()
+    # A stable sort: history stays in order of age, and sections in theirs within a priority.
+    units.sort(
+        key=lambda unit: (
+            any(item.pin is Pin.STICKY for item in unit),
+            max(item.priority for item in unit),
+            _LEAVES[unit[0].section],
+        )
+    )
+    return units
+
+
+def _shed_notice(items: Sequence[Item]) -> str:
+    names = ", ".join(item.path or item.key for item in items[:5])
+    more = f" and {len(items) - 5} more" if len(items) > 5 else ""
+    tokens = sum(item.tokens for item in items)
+    return f"Left out, {tokens:,} tokens in all, to fit the window: {names}{more}."
 
 
 def _history_notice(gone: Sequence[DroppedItem], why: str) -> str:

@@ -196,38 +196,52 @@ _TO_CLIENT = [
 ]
 
 
+_REQUESTS = [
+    "# Protocol",
+    "",
+    "<!-- Generated from server/tierline/protocol/ by `make docs-gen`. Do not edit. -->",
+    "",
+    "Requests go over LSP's JSON-RPC. Each is also a server command with dots in place of",
+    "slashes (`workspace/executeCommand`), whose one argument is the same parameters object.",
+    "Names are camelCase on the wire. Fields marked *optional* may be left out.",
+    "",
+    "## Requests",
+    "",
+    "| request | command | parameters | result | what it does |",
+    "| --- | --- | --- | --- | --- |",
+]
+_EVENTS = [
+    "",
+    "## Events",
+    "",
+    f"The server sends `{protocol.EVENT}` notifications with an [Event](#event). `seq`",
+    "grows by one with each event; a client that sees a gap asks for `tierline/state/get`,",
+    "whose `seq` says which events it already contains.",
+    "",
+    "| kind | what it says |",
+    "| --- | --- |",
+]
+_ERRORS = [
+    "",
+    "## Errors",
+    "",
+    "A JSON-RPC error carries a number, a sentence that says what happened, and in `data` a",
+    "stable `code` and an `advice` sentence that says what to do.",
+    "",
+    "| number | code | meaning |",
+    "| --- | --- | --- |",
+]
+
+
 def markdown() -> str:
     """The whole of ``docs/protocol.md``."""
-    out = [
-        "# Protocol",
-        "",
-        "<!-- Generated from server/tierline/protocol/ by `make docs-gen`. Do not edit. -->",
-        "",
-        "Requests go over LSP's JSON-RPC. Each is also a server command with dots in place of",
-        "slashes (`workspace/executeCommand`), whose one argument is the same parameters object.",
-        "Names are camelCase on the wire. Fields marked *optional* may be left out.",
-        "",
-        "## Requests",
-        "",
-        "| request | command | parameters | result | what it does |",
-        "| --- | --- | --- | --- | --- |",
-    ]
+    out = [*_REQUESTS]
     out += [
         f"| `{method.name}` | `{method.command}` | {_link(method.params)} "
         f"| {_link(method.result)} | {method.doc} |"
         for method in protocol.METHODS
     ]
-    out += [
-        "",
-        "## Events",
-        "",
-        f"The server sends `{protocol.EVENT}` notifications with an [Event](#event). `seq`",
-        "grows by one with each event; a client that sees a gap asks for `tierline/state/get`,",
-        "whose `seq` says which events it already contains.",
-        "",
-        "| kind | what it says |",
-        "| --- | --- |",
-    ]
+    out += _EVENTS
     for cls in typing.get_args(protocol.EventBody):
         out.append(
             f"| [`{attrs.fields(cls).kind.default}`](#{cls.__name__.lower()}) "
@@ -238,16 +252,7 @@ def markdown() -> str:
         f"| `{m.name}` | {_link(m.params)} | {_link(m.result)} | {m.doc} |"
         for m in protocol.CLIENT_METHODS
     ]
-    out += [
-        "",
-        "## Errors",
-        "",
-        "A JSON-RPC error carries a number, a sentence that says what happened, and in `data` a",
-        "stable `code` and an `advice` sentence that says what to do.",
-        "",
-        "| number | code | meaning |",
-        "| --- | --- | --- |",
-    ]
+    out += _ERRORS
     out += [f"| {error.number} | `{error.code}` | {error.doc} |" for error in protocol.ERRORS]
     return "\n".join([*out, "", "## Types", "", *_types()])
 

@@ -70,7 +70,15 @@ def build() -> TierlineServer:
     def editor_part(params: protocol.EditorPartParams) -> None:
         models.part(params)
 
-    @server.command(COMMAND)
+    server.command(COMMAND)(_ask_in_document(chats))
+    for method in protocol.METHODS:
+        answer = _answer(server, method)
+        server.feature(method.name)(_as_request(answer))
+        server.command(method.command)(_as_command(server, method, answer))
+    return server
+
+
+def _ask_in_document(chats: ChatDocuments) -> Callable[..., Awaitable[Any]]:
     async def ask_in_document(*arguments: Any) -> Any:
         given = arguments[0] if arguments else None
         uri = given.get("uri", "") if isinstance(given, Mapping) else str(given or "")
@@ -79,11 +87,7 @@ def build() -> TierlineServer:
         except TierlineError as error:
             raise MethodError(error) from error
 
-    for method in protocol.METHODS:
-        answer = _answer(server, method)
-        server.feature(method.name)(_as_request(answer))
-        server.command(method.command)(_as_command(server, method, answer))
-    return server
+    return ask_in_document
 
 
 def _lifecycle(server: TierlineServer, models: EditorModels, workbench: LspWorkbench) -> None:

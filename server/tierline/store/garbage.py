@@ -11,6 +11,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from attrs import field, frozen
 
@@ -87,6 +88,20 @@ class DiskUsage:
     def gain(self) -> int:
         """Bytes that ``collect`` would free."""
         return sum(waste.size for waste in self.waste)
+
+    def to_json(self, home: Path) -> dict[str, Any]:
+        """For output; paths are relative to Tierline's folder."""
+        return {
+            "bytes": self.bytes,
+            "parts": [
+                {"name": p.name, "files": p.files, "bytes": p.bytes, "policy": p.policy}
+                for p in self.parts
+            ],
+            "waste": [
+                {"path": str(w.path.relative_to(home)), "bytes": w.size, "why": w.why}
+                for w in self.waste
+            ],
+        }
 
 
 def survey(home: Path, *, now: float | None = None) -> DiskUsage:

@@ -201,28 +201,11 @@ def ranking(
     if not 0 <= damping <= 1:
         raise ValueError("damping is a probability")
     home = _distribution(size, jump)
-    totals = array("d")
-    for node, out in enumerate(edges):
-        if any(weight < 0 for weight in out.values()):
-            raise ValueError("weights are not negative")
-        totals.append(sum(out.values()))
-        if node % 1000 == 999:
-            yield
+    totals = yield from _totals(edges)
     loose = [node for node, total in enumerate(totals) if total <= 0]
     rank = array("d", start if start is not None and len(start) == size else home)
     for _ in range(max_iterations):
-        flow = array("d", (0.0,)) * size
-        followed = 0
-        for node, out in enumerate(edges):
-            if totals[node] <= 0:
-                continue
-            share = rank[node] / totals[node]
-            for target, weight in out.items():
-                flow[target] += share * weight
-                followed += 1
-            if followed > _STEP:
-                followed = 0
-                yield
+        flow = yield from _flow(edges, rank, totals)
         lost = sum(rank[node] for node in loose)
         back = 1 - damping + damping * lost
         fresh = array("d", (damping * f + back * h for f, h in zip(flow, home, strict=True)))
@@ -232,6 +215,37 @@ def ranking(
             break
         yield
     return list(rank)
+
+
+def _totals(edges: Edges) -> Generator[None, None, array[float]]:
+    """The sum of each node's weights."""
+    totals = array("d")
+    for node, out in enumerate(edges):
+        if any(weight < 0 for weight in out.values()):
+            raise ValueError("weights are not negative")
+        totals.append(sum(out.values()))
+        if node % 1000 == 999:
+            yield
+    return totals
+
+
+def _flow(
+    edges: Edges, rank: array[float], totals: array[float]
+) -> Generator[None, None, array[float]]:
+    """The rank that each node gets over the edges in one iteration."""
+    flow = array("d", (0.0,)) * len(edges)
+    followed = 0
+    for node, out in enumerate(edges):
+        if totals[node] <= 0:
+            continue
+        share = rank[node] / totals[node]
+        for target, weight in out.items():
+            flow[target] += share * weight
+            followed += 1
+        if followed > _STEP:
+            followed = 0
+            yield
+    return flow
 
 
 def done(steps: Generator[object, None, _T]) -> _T:

@@ -8,9 +8,9 @@ refer to them, get a share.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence, Set
 
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from tierline.context.retrieval.corpus import Corpus
 from tierline.context.retrieval.evidence import reason_words
@@ -102,28 +102,12 @@ def rank_files(
     ``central`` is the rank of files without any prompt (``ranking``), by path.
     """
     blend = blend or SignalWeights()
-    words: dict[str, float] = {w: float(n) for w, n in query_terms(query.text).items()}
-    asked = tuple(words)
-    for word, times in query_terms(query.background).items():
-        words.setdefault(word, 0.25 * times)
+    words, asked = _query_words(query)
     lexical = yield from corpus.search(words)
     best = max(lexical.values(), default=0.0)
-    scores: dict[int, float] = {}
-    why: dict[int, list[str]] = {}
-
-    def add(number: int, amount: float, reason: str) -> None:
-        if amount > 0:
-            scores[number] = scores.get(number, 0.0) + amount
-            if reason:
-                why.setdefault(number, []).append(reason)
-
-    named, names = _named(corpus, query.text)
-    for number, (strength, reason) in named.items():
-        add(number, blend.named * strength, reason)
-    by_path = dict((yield from _paths_named(corpus, query.text)))
-    yield
-    for number, reason in by_path.items():
-        add(number, blend.path_named, reason)
+    found = _Scores()
+    scores, add = found.values, found.add
+    named, names = yield from _score_named(corpus, query, blend, found)
     held = list(_held(corpus, query, blend))
     weighed = {*_likely(lexical), *scores, *(number for number, _, _ in held)}
     for number in weighed & lexical.keys():
@@ -146,7 +130,64 @@ def rank_files(
     yield
     _weigh(scores, corpus, query, blend, central or {})
     ordered = sorted(scores, key=lambda n: (-scores[n], corpus.entries[n].path))[:limit]
-    highest = scores[ordered[0]] if ordered else 1.0
+    files = yield from _explained(corpus, query.text, asked, found, ordered, direct, named)
+    return Ranking(
+        files,
+        asked,
+        tuple(names),
+        {corpus.entries[n].path: round(s, 4) for n, s in seeds.items()},
+    )
+
+
+@define
+class _Scores:
+    """The scores of files while they are summed up, and the reasons."""
+
+    values: dict[int, float] = field(factory=dict)
+    reasons: dict[int, list[str]] = field(factory=dict)
+
+    def add(self, number: int, amount: float, reason: str) -> None:
+        if amount > 0:
+            self.values[number] = self.values.get(number, 0.0) + amount
+            if reason:
+                self.reasons.setdefault(number, []).append(reason)
+
+
+def _query_words(query: RankQuery) -> tuple[dict[str, float], tuple[str, ...]]:
+    """Weights of words, and the words of the prompt itself."""
+    words: dict[str, float] = {w: float(n) for w, n in query_terms(query.text).items()}
+    asked = tuple(words)
+    for word, times in query_terms(query.background).items():
+        words.setdefault(word, 0.25 * times)
+    return words, asked
+
+
+def _score_named(
+    corpus: Corpus, query: RankQuery, blend: SignalWeights, found: _Scores
+) -> Generator[None, None, tuple[Set[int], Iterable[str]]]:
+    """Score the files that the prompt names. Returns them, and its names that are defined."""
+    named, names = _named(corpus, query.text)
+    for number, (strength, reason) in named.items():
+        found.add(number, blend.named * strength, reason)
+    by_path = dict((yield from _paths_named(corpus, query.text)))
+    yield
+    for number, reason in by_path.items():
+        found.add(number, blend.path_named, reason)
+    return named.keys() | by_path.keys(), names
+
+
+def _explained(
+    corpus: Corpus,
+    text: str,
+    asked: tuple[str, ...],
+    found: _Scores,
+    ordered: Sequence[int],
+    direct: Mapping[int, float],
+    named: Set[int],
+) -> Generator[None, None, tuple[RankedFile, ...]]:
+    """The files in this order, each with its reasons."""
+    why = found.reasons
+    highest = found.values[ordered[0]] if ordered else 1.0
     rarity: dict[str, float] = {}
     for word in asked:
         rarity[word] = corpus.rarity(word)
@@ -154,7 +195,7 @@ def rank_files(
     rarest = sorted(asked, key=lambda w: (-rarity[w], w))
     for number in ordered:
         if number not in direct:
-            why[number] = _neighbour(corpus, number, direct, why, rarest, query.text)
+            why[number] = _neighbour(corpus, number, direct, why, rarest, text)
         yield
     files = []
     for n in ordered:
@@ -162,19 +203,14 @@ def rank_files(
         files.append(
             RankedFile(
                 path=corpus.entries[n].path,
-                score=round(scores[n] / highest, 4),
-                why=tuple(_reasons(corpus, n, rarest, why.get(n, []), query.text)),
+                score=round(found.values[n] / highest, 4),
+                why=tuple(_reasons(corpus, n, rarest, why.get(n, []), text)),
                 hop=n not in direct,
                 matched=sum(corpus.holds(word, n) for word in asked),
-                named=n in named or n in by_path,
+                named=n in named,
             )
         )
-    return Ranking(
-        tuple(files),
-        asked,
-        tuple(names),
-        {corpus.entries[n].path: round(s, 4) for n, s in seeds.items()},
-    )
+    return tuple(files)
 
 
 def rank_symbols(

@@ -219,14 +219,20 @@ class Conversation:
         ``cut`` says that the reply ended at the output limit: its block may be incomplete, so the
         previous one stays in force.
         """
-        state = unfinished = None
-        if self.keeps_state():
-            content, state = take_state(content)
+        content, state = take_state(content) if self.keeps_state() else (content, None)
+        unfinished = None
         if cut or status is Status.INTERRUPTED:
             state, unfinished = None, state
         if status is Status.OK and any(isinstance(block, ToolUse) for block in content):
             status = Status.TOOL_CALL
         figures = _figures(usage)
+        meta = {
+            "plan_id": plan_id,
+            "note": note,
+            "unfinished_state": unfinished,
+            "thinking_seconds": round(thinking_seconds, 1),
+            "embedded": embedded,
+        }
         message = self.store.make(
             "assistant",
             content,
@@ -236,23 +242,12 @@ class Conversation:
             strategy=strategy,
             usage=figures,
             tokens=snapshot_tokens(figures),
-            meta={
-                name: value
-                for name, value in (
-                    ("plan_id", plan_id),
-                    ("note", note),
-                    ("unfinished_state", unfinished),
-                    ("thinking_seconds", round(thinking_seconds, 1)),
-                    ("embedded", embedded),
-                )
-                if value
-            },
+            meta={name: value for name, value in meta.items() if value},
         )
         if state is None:
             return await self._append(message)
-        return await self._append(
-            message, self.store.event(actions.state(state, group_id, message.id))
-        )
+        event = self.store.event(actions.state(state, group_id, message.id))
+        return await self._append(message, event)
 
     async def add_result(
         self,

@@ -153,23 +153,6 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: ItemCache) -> Candi
         priority=100,
         required=True,
     )
-    # Without tools their calls cannot be sent either: Anthropic refuses the one without the other.
-    strategy = snapshot.strategy if snapshot.tools else "text"
-    levels = snapshot.memory.messages if snapshot.memory is not None else None
-    chosen = snapshot.messages if levels is None else levels
-    messages: Sequence[Message] = isolate(
-        chosen, strategy, snapshot.maker, reasoned=snapshot.reasoned
-    )
-    if snapshot.meaning is not None and snapshot.selection == Strategy.RANKED:
-        snapshot.meaning.preload(messages)
-    messages = select(
-        messages,
-        strategy=snapshot.selection,
-        size=snapshot.window,
-        query=snapshot.query,
-        search=snapshot.search.over(messages) if snapshot.search else None,
-        semantic=snapshot.meaning.over(messages) if snapshot.meaning else None,
-    )
     selected = [
         Item.of_text(
             block.key,
@@ -189,7 +172,7 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: ItemCache) -> Candi
     # What the prompt refers to comes first, since the mode limits automatic context.
     found = (*recalled, *snapshot.automatic.items, *snapshot.memos)
     conversation = write(
-        messages,
+        _history(snapshot),
         (*found, *selected),
         snapshot.sent.transcript,
         group_id=snapshot.group_id,
@@ -199,6 +182,25 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: ItemCache) -> Candi
     before = known.same((head, *definitions, *documents))
     items = (*before, *conversation.items, *known.same(conversation.tail))
     return Candidates(items, conversation.anew)
+
+
+def _history(snapshot: Snapshot) -> Sequence[Message]:
+    """The messages that are sent: those of the memory if it selects, else by the strategy."""
+    # Without tools their calls cannot be sent either: Anthropic refuses the one without the other.
+    strategy = snapshot.strategy if snapshot.tools else "text"
+    levels = snapshot.memory.messages if snapshot.memory is not None else None
+    chosen = snapshot.messages if levels is None else levels
+    messages = isolate(chosen, strategy, snapshot.maker, reasoned=snapshot.reasoned)
+    if snapshot.meaning is not None and snapshot.selection == Strategy.RANKED:
+        snapshot.meaning.preload(messages)
+    return select(
+        messages,
+        strategy=snapshot.selection,
+        size=snapshot.window,
+        query=snapshot.query,
+        search=snapshot.search.over(messages) if snapshot.search else None,
+        semantic=snapshot.meaning.over(messages) if snapshot.meaning else None,
+    )
 
 
 def signals_of(snapshot: Snapshot) -> dict[str, Signals]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from tierline.providers.registry import official
 from tierline.session.conversation import Conversation
 from tierline.session.counting import Counters
 from tierline.session.memory.anchor import note_items
+from tierline.session.memory.levels import MemoryView
 from tierline.session.memory.memos import memo_items
 from tierline.session.models import ModelService
 from tierline.session.requests.candidates import (
@@ -328,13 +329,7 @@ class Composer:
         messages += [pending] if pending is not None else []
         messages, self._gone = lighter(messages, int(self._models.max_body_bytes * PICTURES_SHARE))
         selection = selection_of(self._conversation.strategy, self._conversation.window)
-        memory = None
-        if selection == Strategy.LEVELS:
-            isolated = isolate(messages, self._models.strategy, maker)
-            memory = await self._sources.memory.view(isolated, turn, limits.max_input_tokens)
-        elif turn is not None and self._preferences.mode is not ContextMode.OFF:
-            visible = until(self._conversation.visible(), active, self._queue.groups)
-            memory = await self._sources.memory.recalled(visible, messages, turn)
+        memory = await self._memory(turn, messages, selection, limits)
         read = await asyncio.to_thread(self._read, turn, counter)
         return Snapshot(
             facts=facts,
@@ -385,6 +380,17 @@ class Composer:
             tools=tools,
             edits=self._sources.edits.applied(),
         )
+
+    async def _memory(
+        self, turn: Turn | None, messages: Sequence[Message], selection: str, limits: Limits
+    ) -> MemoryView | None:
+        if selection == Strategy.LEVELS:
+            isolated = isolate(messages, self._models.strategy, self._models.maker)
+            return await self._sources.memory.view(isolated, turn, limits.max_input_tokens)
+        if turn is not None and self._preferences.mode is not ContextMode.OFF:
+            visible = until(self._conversation.visible(), turn.group_id, self._queue.groups)
+            return await self._sources.memory.recalled(visible, messages, turn)
+        return None
 
     def _read(self, turn: Turn | None, counter: TokenCounter) -> _Read:
         """Everything that is read or counted for a snapshot, in one go: on a busy machine each

@@ -155,19 +155,7 @@ class TurnRunner:
         prepare: Callable[[], Awaitable[None]] | None = None,
     ) -> p.ChatSendResult:
         """``prepare`` is called once the prompt was checked, before it is written."""
-        text, notices = await redacted(params.text)
-        selection, found = await redacted(params.selection)
-        notices += [notice for notice in found if notice not in notices]
-        if selection and (
-            withheld := await self._files.withheld(
-                params.editor.uri if params.editor else params.active_uri
-            )
-        ):
-            raise TierlineError(
-                "not_sendable",
-                f"Nothing was sent, because the selection may not be. {withheld.message}",
-                "Send the prompt without the selection, or add the file and confirm it.",
-            )
+        text, selection, notices = await self._redact(params)
         if unknown := self._models.unknown_model_notice():
             notices.append(unknown)
         images = await check_images(params.images, self._models)
@@ -177,17 +165,15 @@ class TurnRunner:
             self._bus.publish(p.StateChanged(reason="recovered"))
         await self._files.settled()
         named = await self._mentions.take(params, text)
-        notices += named.notices
         await self._workbench.refresh([self._files.loader.uri(k) for k in self._files.paths()])
         seen = await self._look(params, selection)
-        notices += seen.notices
+        notices += (*named.notices, *seen.notices)
         attached = named.beside(seen.attached)
         if prepare is not None:
             await prepare()
-        again = None if params.force else self._conversation.unanswered(text)
-        if again is not None and not self._queue.contains(again.group_id):
+        message = None if params.force else self._conversation.unanswered(text)
+        if message is not None and not self._queue.contains(message.group_id):
             notices.append("This prompt had no reply; it is sent again as it stands, only once.")
-            message = again
         else:
             content: tuple[Block, ...] = (*images, *((Text(text),) if visible(Text(text)) else ()))
             message, problem = await self._conversation.add_user(
@@ -195,24 +181,44 @@ class TurnRunner:
             )
             if problem:
                 notices.append(problem)
-        turn = Turn(
-            group_id=message.group_id,
-            message_id=message.id,
-            text=text,
-            active_uri=params.active_uri or (params.editor.uri if params.editor else ""),
-            editor_text=seen.text,
-            attached=attached,
-            required_files=required_files,
-            steer=params.steer and self._queue.current is not None,
+        queued = self._enqueue(
+            Turn(
+                group_id=message.group_id,
+                message_id=message.id,
+                text=text,
+                active_uri=params.active_uri or (params.editor.uri if params.editor else ""),
+                editor_text=seen.text,
+                attached=attached,
+                required_files=required_files,
+                steer=params.steer and self._queue.current is not None,
+            )
         )
+        return p.ChatSendResult(
+            turn_id=message.group_id, message_id=message.id, queued=queued, notices=notices
+        )
+
+    def _enqueue(self, turn: Turn) -> bool:
+        """True if the turn has to wait."""
         queued = not self._queue.idle or self._compaction.running
         self._queue.waiting.append(turn)
         if queued:
             self._waiting.publish()
         self._wake()
-        return p.ChatSendResult(
-            turn_id=turn.group_id, message_id=message.id, queued=queued, notices=notices
-        )
+        return queued
+
+    async def _redact(self, params: p.ChatSendParams) -> tuple[str, str, list[str]]:
+        """Text and selection without secrets, and notices about those."""
+        text, notices = await redacted(params.text)
+        selection, found = await redacted(params.selection)
+        notices += [notice for notice in found if notice not in notices]
+        uri = params.editor.uri if params.editor else params.active_uri
+        if selection and (withheld := await self._files.withheld(uri)):
+            raise TierlineError(
+                "not_sendable",
+                f"Nothing was sent, because the selection may not be. {withheld.message}",
+                "Send the prompt without the selection, or add the file and confirm it.",
+            )
+        return text, selection, notices
 
     async def _look(self, params: p.ChatSendParams, selection: str) -> ActiveFileContext:
         """The context from the editor. A client that sends only the selection is not asked for

@@ -15,7 +15,8 @@ import ipaddress
 import socket
 import ssl
 import zlib
-from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from email.message import Message
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote, urljoin, urlsplit
@@ -210,7 +211,7 @@ async def _get(target: Target, way: _Connector, limits: PageLimits) -> str | tup
         ("Accept", "text/html, text/plain, text/*;q=0.9, application/json;q=0.8, */*;q=0.1"),
         ("Accept-Encoding", "gzip, deflate"),
     ]
-    try:
+    with _explained(target, way):
         context = None
         if "https" in (target.scheme, proxy.partition(":")[0]):
             context = await way.context(proxied=bool(proxy))
@@ -232,6 +233,15 @@ async def _get(target: Target, way: _Connector, limits: PageLimits) -> str | tup
                 _within(int(length), limits)
             stream: Any = response.stream
             return media_type, charset, await _body(stream, fields, limits)
+
+
+@contextmanager
+def _explained(target: Target, way: _Connector) -> Iterator[None]:
+    """Failures of the connection as ``UrlRefused``."""
+    import httpcore2
+
+    try:
+        yield
     except NetworkError as error:
         raise UrlRefused("url_unreachable", error.message, error.advice) from error
     except httpcore2.ProxyError as error:
