@@ -90,7 +90,7 @@ def expand(prompt: PromptFile, rest: str) -> str:
     Raises:
         MissingInputError: a value that it needs was not given.
     """
-    words = _split(rest)
+    words = split_arguments(rest)
     needed = list(dict.fromkeys(found[1] for found in _INPUT.finditer(prompt.text)))
     values = _values(needed, words, rest)
     used = bool(needed)
@@ -161,7 +161,8 @@ def _made(name: str, text: str, source: str) -> PromptFile:
     )
 
 
-def _split(text: str) -> list[str]:
+def split_arguments(text: str) -> list[str]:
+    """The words of a command, as a shell splits them; at blanks if its quotes do not match."""
     try:
         return shlex.split(text)
     except ValueError:

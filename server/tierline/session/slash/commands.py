@@ -6,7 +6,6 @@ answer.
 
 from __future__ import annotations
 
-import shlex
 from asyncio import to_thread as in_thread
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -22,6 +21,7 @@ from tierline.session.slash import moments as slash_moments
 from tierline.session.slash import prompts as slash_prompts
 from tierline.session.slash import urls as slash_urls
 from tierline.session.slash.turns import turn_named
+from tierline.workspace.promptfiles import split_arguments
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -254,7 +254,7 @@ async def _switch(session: Session, rest: str) -> p.CommandResult:
 
 
 async def _compare(session: Session, rest: str) -> p.CommandResult:
-    names = _split(rest)
+    names = split_arguments(rest)
     if len(names) not in (1, 2):
         raise _usage("/branch compare <branch> [branch]")
     here = session.conversation.branch
@@ -393,13 +393,6 @@ def _number(text: str, usage: str) -> int:
 
 def _usage(usage: str) -> TierlineError:
     return TierlineError("invalid_params", "The command is not complete.", f"Write {usage}.")
-
-
-def _split(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError:
-        return text.split()
 
 
 def _document(title: str, lines: Sequence[str]) -> p.CommandResult:

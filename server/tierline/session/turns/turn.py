@@ -14,6 +14,7 @@ from tierline.context.blocks import Block, Image, Text, visible
 from tierline.errors import ENDS, TierlineError
 from tierline.history import actions
 from tierline.history.messages import Status
+from tierline.history.parser import text_of
 from tierline.providers.base import ProviderError
 from tierline.session.caching.keepalive import KeepAliveService
 from tierline.session.caching.service import CacheService
@@ -265,7 +266,7 @@ class TurnRunner:
         turn = Turn(
             group_id=prompt.group_id,
             message_id=prompt.id,
-            text=_text(prompt.content),
+            text=text_of(prompt.content),
             editor_text=str(prompt.meta.get("looking", "")),
             attached=tuple(attached_of(prompt.meta)),
         )
@@ -419,7 +420,3 @@ class TurnRunner:
         turn.round.cache = found
         usage = turncost.cut_off(found, reported=bool(turn.round.usage.input_tokens))
         turn.requests.append(cut_data(found, turn, usage))
-
-
-def _text(content: tuple[Block, ...]) -> str:
-    return "\n".join(block.text for block in content if isinstance(block, Text))

@@ -390,13 +390,17 @@ def resident() -> int:
     try:
         return int(disk.read("/proc/self/statm", 200).split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError, AttributeError):
-        pass
+        return peak_memory()
+
+
+def peak_memory() -> int:
+    """Resident bytes of this process at their peak; 0 where that is not known."""
     try:
         import resource
     except ImportError:
         return 0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
+    found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return found if sys.platform == "darwin" else 1024 * found
 
 
 def _modified(path: str) -> int:

@@ -32,7 +32,7 @@ from tierline.context.retrieval.symbol import SourceFile
 from tierline.context.retrieval.words import query_terms
 from tierline.workspace.ignore import repository
 from tierline.workspace.reading import signature
-from tierline.workspace.symbols.index import SymbolIndex
+from tierline.workspace.symbols.index import SymbolIndex, peak_memory
 from tierline.workspace.symbols.places import Folder
 
 POLL_SECONDS = 2.0
@@ -341,7 +341,7 @@ class Worker:
             "status": status,
             "ready": self._ready,
             "scanning": self.busy,
-            "memory": _memory(),
+            "memory": peak_memory(),
             "cpu": round(time.process_time(), 2),
         }
 
@@ -415,16 +415,6 @@ def _mappable(path: str) -> bool:
 
 def _ending(index: SymbolIndex, path: str) -> list[str]:
     return [p for p in index.corpus.by_path if p.endswith("/" + path)][:20]
-
-
-def _memory() -> int:
-    """Resident bytes of this process at their peak; 0 where that is not known."""
-    try:
-        import resource
-    except ImportError:
-        return 0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 def main() -> None:
