@@ -11,7 +11,7 @@ from tierline.context.imagelimits import limit_images
 from tierline.context.images import header_size
 from tierline.context.prompt import PromptBlock, PromptMessage
 from tierline.context.refusals import Reason, Refusal
-from tierline.workspace.images import LoadedImage, check, check_image
+from tierline.workspace.images import check, check_image
 
 
 def test_br_186_an_oversized_picture_is_refused_before_it_is_stored(tmp_path: Path) -> None:
@@ -36,8 +36,8 @@ def test_br_188_over_twenty_pictures_the_wide_one_is_replaced_live_and_resumed(
     images = []
     for path in sorted(root.glob("*.png")):
         found = check_image(path.read_bytes(), path.name)
-        assert isinstance(found, LoadedImage)
-        images.append(found.image)
+        assert isinstance(found, Image)
+        images.append(found)
     assert len(images) == wanted["images"]
     live, notices = limit_images(conversation(images))
     assert len(notices) == 1

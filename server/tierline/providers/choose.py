@@ -147,22 +147,20 @@ def make(choice: ProviderChoice, editor: EditorPort | None = None) -> Provider:
 
 
 async def probe_loopback(
-    servers: Sequence[tuple[str, int]] = LOOPBACK_SERVERS, seconds: float = _PROBE_SECONDS
+    servers: Sequence[tuple[str, int]] = LOOPBACK_SERVERS,
 ) -> list[LocalServer]:
-    """Model servers that answer on 127.0.0.1 within ``seconds``, in the order of ``servers``.
+    """Model servers that answer on 127.0.0.1 within half a second, in the order of ``servers``.
 
     Asks only for the list of models, directly: no proxy, no prompt, no key.
     """
-    answers = await asyncio.gather(
-        *(asyncio.to_thread(_ask, name, port, seconds) for name, port in servers)
-    )
+    answers = await asyncio.gather(*(asyncio.to_thread(_ask, name, port) for name, port in servers))
     return [found for found in answers if found is not None]
 
 
-def _ask(name: str, port: int, seconds: float) -> LocalServer | None:
+def _ask(name: str, port: int) -> LocalServer | None:
     import http.client
 
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PROBE_SECONDS)
     try:
         connection.request("GET", "/v1/models", headers={"Accept": "application/json"})
         response = connection.getresponse()

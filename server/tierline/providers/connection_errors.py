@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
 from attrs import frozen
@@ -38,7 +38,7 @@ def why(  # noqa: PLR0911
     network = network or Network()
     causes = list(chain(error))
     names = {c.__name__ for cause in causes for c in type(cause).__mro__}
-    proxy = proxy_of(url, network=network)
+    proxy = proxy_of(url, network)
     place = proxy or _place(url)
     if "ProxyError" in names:
         return ConnectionFailure(
@@ -125,14 +125,12 @@ def chain(error: BaseException) -> Iterator[BaseException]:
         left += [cause for cause in (one.__cause__, one.__context__) if cause is not None]
 
 
-def proxy_of(
-    url: str, proxies: Mapping[str, str] | None = None, network: Network | None = None
-) -> str:
+def proxy_of(url: str, network: Network | None = None) -> str:
     """``host:port`` of the proxy on the way to an address, without user name and password; empty if
     none is used.
     """
     try:
-        proxy = proxy_for(url, network, proxies)
+        proxy = proxy_for(url, network)
         return _place(proxy) if proxy else ""
     except ValueError:
         return ""

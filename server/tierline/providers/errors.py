@@ -68,12 +68,11 @@ def from_status(
     headers: Mapping[str, str] | None = None,
     *,
     secret: str = "",
-    now: datetime | None = None,
 ) -> RequestFailed:
     """The error of an HTTP answer. ``body`` is parsed JSON or text; ``secret`` is removed from the
     text.
     """
-    failed = _from_status(service, status, body, headers, secret=secret, now=now)
+    failed = _from_status(service, status, body, headers, secret=secret)
     _, code, text = describe(body)
     failed.said = ErrorReply(status, code, text, subject(body))
     return failed
@@ -86,12 +85,11 @@ def _from_status(
     headers: Mapping[str, str] | None,
     *,
     secret: str,
-    now: datetime | None,
 ) -> RequestFailed:
     kind, code, text = describe(body)
     said = quote(text, secret)
     headers = headers or {}
-    wait = retry_after(headers, now)
+    wait = retry_after(headers)
     if found := overflow(status, kind, code, text):
         failed = RequestFailed(
             "overflow",

@@ -58,14 +58,11 @@ class Check:
     advice: str = ""
 
 
-async def examine(
-    root: Path, *, env: Mapping[str, str] | None = None, read_history: bool = True
-) -> list[Check]:
+async def examine(root: Path, *, read_history: bool = True) -> list[Check]:
     """Check everything that a turn in the workspace ``root`` depends on, in a fixed order.
 
     Never raises: a check that breaks is itself a failure in the list.
     """
-    values = os.environ if env is None else env
     found = await probe_loopback()
     kept = ownership.home(root)
     home = kept.folder
@@ -73,7 +70,7 @@ async def examine(
         environment,
         lambda: settings(home),
         vocabularies,
-        lambda: providers(home, values, found),
+        lambda: providers(home, os.environ, found),
         servers,
         lambda: workspace(root, kept),
         lambda: history(home, read=read_history),

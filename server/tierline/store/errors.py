@@ -18,14 +18,14 @@ class StorageError(TierlineError):
         super().__init__("storage", message, advice)
 
 
-def workspace_gone(path: Path, what: str) -> StorageError | None:
-    """The error for ``what`` that could not be written because the workspace was deleted or moved;
+def workspace_gone(path: Path) -> StorageError | None:
+    """The error for a message that could not be written because the workspace was deleted or moved;
     None if the workspace is there.
     """
     lost = lost_workspace(path)
     if lost is None:
         return None
     return StorageError(
-        f"The folder {lost.name} is gone: {what} was not written. It is not made again.",
+        f"The folder {lost.name} is gone: the message was not written. It is not made again.",
         "Put it back, then send again: the chat lives in memory only until then.",
     )

@@ -104,14 +104,14 @@ class DiskUsage:
         }
 
 
-def survey(home: Path, *, now: float | None = None) -> DiskUsage:
+def survey(home: Path) -> DiskUsage:
     """Measure a ``.tierline`` folder without changing it. Blocking: the log is read whole if there
     are pictures.
 
     Raises:
         OSError: the folder or the log cannot be read.
     """
-    now = time.time() if now is None else now
+    now = time.time()
     sums: dict[str, tuple[str, str, int, int]] = {}
     waste: list[ReclaimableFile] = []
     pictures: dict[str, tuple[Path, int]] = {}

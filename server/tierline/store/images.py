@@ -93,7 +93,7 @@ class ImageStore:
             make(self.folder)
             disk.replace(path, raw, mode=0o600)
         except OSError as error:
-            raise workspace_gone(path, "the message") or StorageError(
+            raise workspace_gone(path) or StorageError(
                 f"The picture could not be stored: {error.strerror or error}.",
                 "Check the space and permissions of the .tierline folder, then attach it again.",
             ) from error

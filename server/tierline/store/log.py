@@ -311,7 +311,7 @@ def _write_error(path: Path, error: OSError | NotImplementedError) -> StorageErr
             f"The disk is full: the message was not written to {path.name}.",
             "Free some space, then send again; earlier messages are intact.",
         )
-    if (gone := workspace_gone(path, "the message")) is not None:
+    if (gone := workspace_gone(path)) is not None:
         return gone
     odd = isinstance(error, disk.UnfitError)
     denied = number in (errno.EACCES, errno.EPERM) and not odd

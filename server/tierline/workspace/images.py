@@ -12,8 +12,6 @@ from __future__ import annotations
 import base64
 import binascii
 
-from attrs import frozen
-
 from tierline.context.blocks import Image
 from tierline.context.images import header_size
 from tierline.context.refusals import Reason, Refusal, refuse
@@ -23,15 +21,6 @@ MAX_BASE64 = 5 * 1024 * 1024
 MAX_BYTES = MAX_BASE64 // 4 * 3
 MAX_SIDE = 8000
 """Longest side in pixels."""
-
-
-@frozen
-class LoadedImage:
-    """A picture that can be sent, with what was done to it."""
-
-    key: str
-    image: Image
-    notices: tuple[str, ...] = ()
 
 
 def image_type(data: bytes) -> str:
@@ -47,7 +36,7 @@ def image_type(data: bytes) -> str:
     return ""
 
 
-def check_image(data: bytes, name: str = "The picture", key: str = "") -> LoadedImage | Refusal:
+def check_image(data: bytes, name: str = "The picture") -> Image | Refusal:
     """The picture as a block, or why it cannot be sent. Nothing is stored here."""
     kind = image_type(data)
     if not kind:
@@ -67,10 +56,10 @@ def check_image(data: bytes, name: str = "The picture", key: str = "") -> Loaded
             name, Reason.BAD_IMAGE, f"{width}×{height} pixels; at most {MAX_SIDE} on a side"
         )
     text = base64.b64encode(data).decode("ascii")
-    return LoadedImage(key, Image(kind, text, width, height))
+    return Image(kind, text, width, height)
 
 
-def check_base64(text: str, name: str = "The picture") -> LoadedImage | Refusal:
+def check(text: str, name: str = "The picture") -> Image | Refusal:
     """Like ``check_image``, for base64 from a client, with or without a data-URI prefix or line
     breaks.
     """
@@ -84,9 +73,3 @@ def check_base64(text: str, name: str = "The picture") -> LoadedImage | Refusal:
     except (binascii.Error, ValueError):
         return refuse(name, Reason.BAD_IMAGE, "its base64 text is damaged")
     return check_image(data, name)
-
-
-def check(data: str, name: str = "The picture") -> Image | Refusal:
-    """An attached picture (base64). Its own first bytes decide its type."""
-    checked = check_base64(data, name)
-    return checked.image if isinstance(checked, LoadedImage) else checked

@@ -14,7 +14,7 @@ from tierline.context.imagelimits import MOST, limit_images
 from tierline.context.prompt import PromptBlock, PromptMessage
 from tierline.context.refusals import Reason, Refusal
 from tierline.workspace.buffers import NotebookBuffer, NotebookCell
-from tierline.workspace.images import MAX_BYTES, LoadedImage, check, check_image, image_type
+from tierline.workspace.images import MAX_BYTES, check, check_image, image_type
 from tierline.workspace.notebooks import MAX_OUTPUT_CHARS, from_buffer, from_json
 
 
@@ -170,8 +170,8 @@ def test_a_jpeg_with_much_metadata_is_measured() -> None:
     segment = b"\xff\xe2" + struct.pack(">H", 65_000) + b"\0" * 64_998
     frame = b"\xff\xc0" + struct.pack(">HBHHB", 11, 8, 480, 640, 1) + b"\0" * 8
     answer = check_image(b"\xff\xd8" + segment * 3 + frame)
-    assert isinstance(answer, LoadedImage)
-    assert (answer.image.width, answer.image.height) == (640, 480)
+    assert isinstance(answer, Image)
+    assert (answer.width, answer.height) == (640, 480)
 
 
 @pytest.mark.parametrize(
