@@ -60,7 +60,7 @@ SAID = {
     *("StorageError", "tell", "_usage", "KeyCheckResult", "GuardError", "UrlRefused"),
 }
 """Functions and classes that are given sentences for the user."""
-LABELS = {"bar", "translate_label", "show", "_print_rows", "Check", "_select"}
+LABELS = {"progress_bar", "translate_label", "print_table", "_print_rows", "Check", "_select"}
 """Functions and classes that are given words that stand alone, like names of columns."""
 LISTED = {
     *("_FIGURES", "_PARTS", "words", "figures", "columns"),

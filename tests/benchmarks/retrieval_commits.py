@@ -34,7 +34,7 @@ from typing import Any
 from benchmarks.commit_sources import MAX_TOUCHED, Commit, GitHistory, PatchSeries
 from benchmarks.quotes import commits_table
 from tierline.context.mode import LIMITS, ContextMode
-from tierline.context.retrieval.graph import done
+from tierline.context.retrieval.graph import run_to_end
 from tierline.context.retrieval.rank import RankQuery, SignalWeights, rank_files
 from tierline.context.retrieval.words import query_terms, terms
 from tierline.session.retrieval.service import CANDIDATES
@@ -122,7 +122,7 @@ def measure(
             refresh(index.corpus.by_path)
         else:
             began = time.perf_counter()
-            done(index.changed([str(tree.resolve() / key) for key in commit.changed]))
+            run_to_end(index.changed([str(tree.resolve() / key) for key in commit.changed]))
             took["update"] += time.perf_counter() - began
             refresh(commit.changed)
         known = index.corpus.by_path
@@ -131,7 +131,7 @@ def measure(
             continue
         before, lately = lately, [*touched, *(p for p in lately if p not in touched)][:10]
         began = time.perf_counter()
-        found = done(
+        found = run_to_end(
             rank_files(
                 index.corpus,
                 RankQuery(commit.message),
@@ -143,7 +143,7 @@ def measure(
         took["rank"] += time.perf_counter() - began
         shuffled = sorted(known)
         recent = RankQuery(commit.message, edited=tuple(before))
-        edited = done(
+        edited = run_to_end(
             rank_files(index.corpus, recent, central=index.central(), blend=blend, limit=10)
         )
         rankings = {
@@ -172,7 +172,7 @@ def in_the_prompt(index: SymbolIndex, message: str, reader: CardReader) -> list[
     """The files of the cards that the product sends with a prompt in mode light, the best first."""
     limits = LIMITS[ContextMode.LIGHT]
     found, _ = gather(
-        done(answer(index, RankQuery(message), CANDIDATES, index.file)),
+        run_to_end(answer(index, RankQuery(message), CANDIDATES, index.file)),
         limits,
         most_tokens=limits.retrieved_tokens,
         reader=reader,
@@ -201,11 +201,11 @@ def summary(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
 def fetch(packages: Sequence[str], folder: Path) -> list[Path]:
     """Source packages by the system's package client. Those that it does not have are skipped."""
     for package in packages:
-        done = subprocess.run(
+        ended = subprocess.run(
             ["apt-get", "source", "--download-only", "-qq", package],
             cwd=folder, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        if done.returncode:
+        if ended.returncode:
             print(f"{package}: not to be had", file=sys.stderr)
     return sorted(folder.glob("*.dsc"))
 

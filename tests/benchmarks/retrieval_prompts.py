@@ -23,7 +23,7 @@ from typing import Any
 from attrs import frozen
 
 from tierline.context.mode import LIMITS, ContextMode
-from tierline.context.retrieval.graph import done
+from tierline.context.retrieval.graph import run_to_end
 from tierline.context.retrieval.rank import RankQuery
 from tierline.session.retrieval.service import CANDIDATES
 from tierline.session.retrieval.touchpoints import CardReader, gather
@@ -71,7 +71,7 @@ class Measure:
     def cards(self, text: str, *, decide: bool = True) -> list[str]:
         """Paths of the cards' files, one per card."""
         limits = LIMITS[ContextMode.LIGHT]
-        found = done(answer(self.index, RankQuery(text), CANDIDATES, self.index.file))
+        found = run_to_end(answer(self.index, RankQuery(text), CANDIDATES, self.index.file))
         if not decide:
             found["code"] = True
         candidates, _ = gather(

@@ -112,7 +112,7 @@ def write(text: str, end: str = "\n") -> None:
     sys.stdout.flush()
 
 
-def piped() -> str:
+def read_stdin() -> str:
     """Standard input. What a pipe cut inside of a character is no reason to fail."""
     data = getattr(sys.stdin, "buffer", None)
     return sys.stdin.read() if data is None else data.read().decode("utf-8", "replace")
@@ -250,7 +250,7 @@ async def open_session(
 
 
 @contextmanager
-def bar(title: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error while something takes long; nothing where that is no
     terminal. The function takes what is done and the whole.
     """
@@ -274,7 +274,7 @@ def bar(title: str) -> Iterator[Callable[[int, int], None]]:
         yield step
 
 
-def money(dollars: float) -> str:
+def format_money(dollars: float) -> str:
     """``$1.23``, with more digits where the amount is small."""
     sign = "-" if dollars < 0 else ""
     amount = abs(dollars)

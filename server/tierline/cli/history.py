@@ -23,10 +23,10 @@ from tierline.cli.common import (
     EXIT_USAGE,
     _Json,
     _Root,
-    bar,
     home_of,
     out,
     print_json,
+    progress_bar,
     say,
     tell,
     write,
@@ -85,7 +85,7 @@ def plans(
     with _plans(root, missing_is_empty=True) as store:
         if store is not None and session:
             ids = (stored.session_id for stored in store.list(MAX_PLANS))
-            session = cli_tables.chosen(session, ids) or session
+            session = cli_tables.find_session_id(session, ids) or session
         found = store.list(limit, session) if store is not None else []
     rows = [
         {
@@ -116,7 +116,7 @@ def sessions(
     rows: list[dict[str, Any]] = []
     home = home_of(root)
     if home.is_dir():  # looking must not leave a folder behind
-        with _history(home) as store, bar("History") as step:
+        with _history(home) as store, progress_bar("History") as step:
             listed = store.list_sessions(limit, step, archived=archived)
         rows = [
             {

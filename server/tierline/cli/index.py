@@ -17,10 +17,10 @@ from tierline.cli.common import (
     EXIT_PROBLEM,
     _Json,
     _Root,
-    bar,
     home_of,
     in_session,
     print_json,
+    progress_bar,
     say,
     tell,
 )
@@ -49,7 +49,7 @@ def index_history(root: _Root = Path(), as_json: _Json = False) -> None:
     store = HistoryStore(home.parent)
     began = time.monotonic()
     try:
-        with bar("History") as step:
+        with progress_bar("History") as step:
             done = store.index.rebuild(step)
     finally:
         store.close()
@@ -76,7 +76,7 @@ def index_symbols(
     """Bring the symbol index up to date with the files. It is kept if the workspace has one."""
     from tierline import protocol as p
 
-    with bar("Symbols") as step:
+    with progress_bar("Symbols") as step:
         shown = _Steps(step)
 
         async def work(session: Session) -> p.SymbolsStatus:
@@ -102,7 +102,7 @@ def index_meaning(root: _Root = Path(), as_json: _Json = False) -> None:
     """Embed every turn of the history that is not embedded yet, with the model on this machine."""
     if not (home_of(root) / "history.jsonl").is_file():
         raise _nothing("There is no history in this workspace yet.")
-    with bar("Turns") as step:
+    with progress_bar("Turns") as step:
         done, total = in_session(root, lambda s: asyncio.to_thread(_embed, s, step))
     if as_json:
         print_json({"turns": total, "embedded": done})

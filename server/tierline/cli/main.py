@@ -35,8 +35,8 @@ from tierline.cli.common import (
     _Root,
     open_session,
     out,
-    piped,
     print_json,
+    read_stdin,
     say,
     tell,
 )
@@ -144,7 +144,7 @@ def chat(
 ) -> None:
     """Ask about files and stream the answer. If a file that is named cannot be sent, nothing is."""
     typed = question != "-"
-    text = question if typed else piped()
+    text = question if typed else read_stdin()
     # What is piped in may hold an @ that names nothing that the user chose.
     files = _Chosen(file or [], confirm or [], skip_refused, text if typed else "")
     code = asyncio.run(_chat(text, files, root, provider, model, new, as_json))

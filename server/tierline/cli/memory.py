@@ -27,8 +27,8 @@ from tierline.cli.common import (
     in_session,
     open_session,
     out,
-    piped,
     print_json,
+    read_stdin,
     say,
     tell,
     write,
@@ -75,7 +75,7 @@ def add(
     if role not in ROLES:
         say(f"There is no role {role}. Use {', '.join(ROLES)}.", "red")
         raise typer.Exit(EXIT_USAGE)
-    said = piped() if text == "-" else text
+    said = read_stdin() if text == "-" else text
     if not said.strip():
         say("There is nothing to add: the text is empty.", "red")
         raise typer.Exit(EXIT_USAGE)
@@ -204,7 +204,7 @@ def memo_save(
     """Save a memo and print its id."""
     from tierline import protocol as p
 
-    text = piped() if content == "-" else content
+    text = read_stdin() if content == "-" else content
     params = p.MemoSaveParams(text, tag or [], "user" if user else "project")
     _print_memo(in_session(root, lambda s: s.memos.save(params)), as_json)
 

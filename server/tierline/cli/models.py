@@ -108,7 +108,7 @@ def _table(found: list[ModelFacts]) -> None:
             facts.name, f"{facts.max_input_tokens:,}", f"{facts.max_output_tokens:,}", *money,
             ", ".join(translate_label(note) for note in notes if not note.startswith("source")),
         ])  # fmt: skip
-    cli_tables.show("Models", columns, rows)
+    cli_tables.print_table("Models", columns, rows)
 
 
 def _data(facts: ModelFacts) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from tierline import protocol as p
-from tierline.cli.common import EXIT_NO_PROVIDER, EXIT_PROBLEM, money, print_json, say, write
+from tierline.cli.common import EXIT_NO_PROVIDER, EXIT_PROBLEM, format_money, print_json, say, write
 
 
 async def print_reply(events: asyncio.Queue[p.Event], turn_id: str, as_json: bool) -> int:
@@ -33,7 +33,7 @@ def _print_end(body: p.TurnFinished, as_json: bool) -> int:
     if body.usage is not None and not as_json:
         usage = body.usage
         several = f"{usage.requests} requests, " if usage.requests > 1 else ""
-        cost = f", {money(usage.cost)}" if usage.cost else ""
+        cost = f", {format_money(usage.cost)}" if usage.cost else ""
         read = usage.cache_read_tokens
         cached = "" if read is None else f" ({read:,} from cache)"
         say(

@@ -14,8 +14,8 @@ from tierline.cli.common import (
     EXIT_PROBLEM,
     _Json,
     _Root,
+    format_money,
     home_of,
-    money,
     out,
     print_json,
     say,
@@ -95,7 +95,7 @@ def collect(root: Path, session: str = "") -> p.Stats:
         ):
             rows = store.all()
             if session:
-                wanted = cli_tables.chosen(session, (row.session_id for row in rows))
+                wanted = cli_tables.find_session_id(session, (row.session_id for row in rows))
                 rows = [row for row in rows if row.session_id == wanted]
             titles = {s.session_id: s.title or s.preview for s in history.list_sessions()}
     table = make_counters(home).table
@@ -108,13 +108,13 @@ def _show(found: p.Stats, limit: int) -> None:
         _cells(
             one,
             one.title.split("\n")[0] or translate("(no title)"),
-            cli_tables.short(one.session_id, ids),
+            cli_tables.short_id(one.session_id, ids),
         )
         for one in found.sessions[:limit]
     ]
     rows.append(_cells(found.total, translate(f"total of {len(found.sessions)}"), ""))
     columns = [("session", False), ("id", True), *((name, True) for name in _FIGURES)]
-    cli_tables.show("Prompt cache by session", columns, rows, total=True, least=10)
+    cli_tables.print_table("Prompt cache by session", columns, rows, total=True, least=10)
 
 
 def _cells(one: p.SessionStats, name: str, identifier: str) -> list[str]:
@@ -127,14 +127,14 @@ def _cells(one: p.SessionStats, name: str, identifier: str) -> list[str]:
         f"{one.read_tokens:,}" if one.reported else unknown,
         f"{one.written_tokens:,}" if one.reported else unknown,
         f"{100 * one.hit_rate:.0f} %" if one.reported else unknown,
-        money(one.cost) if one.priced else unknown,
+        format_money(one.cost) if one.priced else unknown,
         saved(one.saved) if one.priced else unknown,
     ]
 
 
 def saved(dollars: float) -> str:
     """What the cache has saved, in words where writing it has cost more so far."""
-    return money(dollars) if dollars >= 0 else translate("not yet")
+    return format_money(dollars) if dollars >= 0 else translate("not yet")
 
 
 def _notes(found: p.Stats) -> list[str]:
@@ -147,8 +147,8 @@ def _notes(found: p.Stats) -> list[str]:
     if total.keep_alive.requests:
         alive = total.keep_alive
         notes.append(
-            f"Keep-alive: {alive.requests:,} requests for {money(alive.cost)}, "
-            f"which averted {money(alive.saved)}."
+            f"Keep-alive: {alive.requests:,} requests for {format_money(alive.cost)}, "
+            f"which averted {format_money(alive.saved)}."
         )
     notes += _losses(found)
     if total.beside:
@@ -173,8 +173,8 @@ def _losses(found: p.Stats) -> list[str]:
     what = "Cache writes and keep-alive have" if alive else "Cache writes have"
     where = "this session" if len(found.sessions) == 1 else f"{len(losing):,} sessions"
     where = "1 session" if len(losing) == 1 < len(found.sessions) else where
-    loss = money(-sum(one.saved for one in losing))
+    loss = format_money(-sum(one.saved for one in losing))
     notes = [f"{what} cost {loss} more in {where} than they have saved so far."]
     if len(found.sessions) > 1 and found.total.saved < 0:
-        notes.append(f"In all sessions together that is {money(-found.total.saved)} more.")
+        notes.append(f"In all sessions together that is {format_money(-found.total.saved)} more.")
     return notes

@@ -22,7 +22,7 @@ _EDGES = 3
 """Cells of a column's border and padding."""
 
 
-def show(
+def print_table(
     title: str,
     columns: Sequence[tuple[str, bool]],
     rows: Sequence[Sequence[str]],
@@ -85,14 +85,14 @@ def _stack(
                 out.print(Text(f"  {name}: {cell}"))
 
 
-def short(session_id: str, all_ids: Iterable[str]) -> str:
+def short_id(session_id: str, all_ids: Iterable[str]) -> str:
     """The end of a session's id, if no other has the same; else the whole."""
     end = session_id.rpartition("_")[2]
     alike = sum(other.rpartition("_")[2] == end for other in set(all_ids))
     return end if alike <= 1 else session_id
 
 
-def chosen(given: str, all_ids: Iterable[str]) -> str:
+def find_session_id(given: str, all_ids: Iterable[str]) -> str:
     """The session that a whole id, its beginning or its end after the last ``_`` names; empty if
     there is none.
 

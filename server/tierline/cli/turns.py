@@ -26,7 +26,7 @@ def collect(root: Path, session: str, limit: int) -> list[p.TurnStats]:
     try:
         if session:
             ids = (one.session_id for one in store.list_sessions())
-            session = cli_tables.chosen(session, ids) or session
+            session = cli_tables.find_session_id(session, ids) or session
         return [read(data, name) for name, data in store.index.events("reflection", session, limit)]
     finally:
         store.close()
@@ -37,7 +37,7 @@ def show(turns: list[p.TurnStats]) -> None:
     words = ("began", "outcome", "tools", "edits")
     figures = ("requests", "input", "cached", "output", "cost", "estimate off by", "seconds")
     columns = [*((name, False) for name in words), *((name, True) for name in figures)]
-    cli_tables.show("Turns, newest first", columns, [_cells(turn) for turn in turns])
+    cli_tables.print_table("Turns, newest first", columns, [_cells(turn) for turn in turns])
 
 
 def _cells(turn: p.TurnStats) -> list[str]:

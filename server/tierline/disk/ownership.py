@@ -56,7 +56,7 @@ def state_folder() -> Path:
 
 def home(root: Path, *, trusted: bool = True) -> Home:
     """Where the files of a workspace are to be kept. Nothing is made or written. Blocking."""
-    inside, elsewhere = root / FOLDER, kept_elsewhere(root)
+    inside, elsewhere = root / FOLDER, user_folder_for(root)
     found = folder_status(inside)
     if not trusted:
         there = inside if found != "absent" else None
@@ -69,7 +69,7 @@ def home(root: Path, *, trusted: bool = True) -> Home:
     return Home(elsewhere, inside, _UNKNOWN if found == "unknown" else _unfit(inside))
 
 
-def kept_elsewhere(root: Path) -> Path:
+def user_folder_for(root: Path) -> Path:
     """The folder in the user's state folder that stands for a workspace's own."""
     name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
     return state_folder() / "workspaces" / name / FOLDER
@@ -91,7 +91,7 @@ def prepare(chosen: Home) -> Home:
     return chosen
 
 
-def should_tell(chosen: Home) -> bool:
+def should_notify(chosen: Home) -> bool:
     """Whether the user is to be told why the folder is another one. Blocking.
 
     What was said is noted in the folder that is used, so that each start does not say it again.

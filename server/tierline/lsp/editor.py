@@ -36,7 +36,7 @@ class EditorModels:
         self._waiting: dict[str, asyncio.Queue[p.EditorPartParams]] = {}
         self.available = False
 
-    def declared(self, capabilities: Any) -> None:
+    def read_capabilities(self, capabilities: Any) -> None:
         """Read what the client can do: ``experimental.tierline.languageModels``."""
         experimental = getattr(capabilities, "experimental", None)
         ours = _get(_get(experimental, "tierline"), "languageModels")

@@ -96,8 +96,8 @@ def _lifecycle(server: TierlineServer, models: EditorModels, workbench: LspWorkb
     @server.feature(lsp.INITIALIZE)
     def initialize(params: lsp.InitializeParams) -> None:
         server.language.choose(params.locale)
-        models.declared(params.capabilities)
-        workbench.declared(params.capabilities)
+        models.read_capabilities(params.capabilities)
+        workbench.read_capabilities(params.capabilities)
         options = params.initialization_options
         if isinstance(options, Mapping):
             server.editor_settings = options.get("settings") or {}

@@ -45,7 +45,7 @@ class LspWorkbench:
         self._features: frozenset[str] = frozenset()
         self._provides: frozenset[str] = frozenset()
 
-    def declared(self, capabilities: Any) -> None:
+    def read_capabilities(self, capabilities: Any) -> None:
         """Read what the client does itself: ``experimental.tierline.ask``, ``.consent``,
         ``.edits``, ``.save``, ``.notify``, and what it ``.provides``.
         """

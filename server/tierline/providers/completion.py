@@ -13,7 +13,7 @@ from attrs import define, field
 
 from tierline.providers.base import ReasoningChunk, Stop, StreamEvent, TextChunk, Usage
 from tierline.providers.calls import CallAssembler
-from tierline.providers.contents import called, said
+from tierline.providers.contents import call_parts, text_pieces
 from tierline.providers.errors import error_in, from_event
 from tierline.providers.thinking_collector import ThinkingCollector
 from tierline.providers.usage import completion_usage, merged
@@ -80,11 +80,11 @@ class CompletionReader:
         if data.get("done") is True:  # the end mark of servers that send lines of JSON
             self._stop = self._stop or string(data.get("done_reason"))
 
-    def says(self, data: Mapping[str, Any]) -> bool:
+    def has_content(self, data: Mapping[str, Any]) -> bool:
         """See ``Reader.says``. A chunk that only names the role does not count."""
         for choice in _choices(_opened(data)):
             place = mapping(choice.get("delta")) or mapping(choice.get("message")) or choice
-            if _reason(choice) or any(True for _ in said(place)):
+            if _reason(choice) or any(True for _ in text_pieces(place)):
                 return True
             if any(choice.get(name) for name in ("text", "response")):
                 return True
@@ -123,7 +123,7 @@ class CompletionReader:
 
     def _message(self, message: Mapping[str, Any]) -> Iterator[StreamEvent]:
         """A ``message`` is the whole reply, the sum of the pieces before it, or another piece."""
-        text = "".join(words for kind, words in said(message) if kind == "text")
+        text = "".join(words for kind, words in text_pieces(message) if kind == "text")
         before = "".join(self._text)
         if before and text.startswith(before) and (self._deltas or len(self._text) >= _REPEATED):
             rest = text[len(before) :]
@@ -135,7 +135,7 @@ class CompletionReader:
 
     def _speak(self, place: Mapping[str, Any]) -> Iterator[StreamEvent]:
         self._thoughts.add(place)
-        for kind, words in said(place):
+        for kind, words in text_pieces(place):
             if kind == "text":
                 yield from self._thoughts.done()
                 self._text.append(words)
@@ -146,7 +146,7 @@ class CompletionReader:
     def _call(self, place: Mapping[str, Any], *, whole: bool) -> None:
         for piece in rows(place.get("tool_calls")):
             self._calls.add(piece, whole=whole)
-        for piece in called(place):
+        for piece in call_parts(place):
             self._calls.add(piece, whole=True)
         if isinstance(call := place.get("function_call"), Mapping):
             self._function.add({"index": 0, "function": call}, whole=whole)

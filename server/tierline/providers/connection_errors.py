@@ -31,12 +31,12 @@ class ConnectionFailure:
     retryable: bool = True
 
 
-def why(  # noqa: PLR0911
+def failure_of(  # noqa: PLR0911
     service: str, url: str, error: BaseException, network: Network | None = None
 ) -> ConnectionFailure:
     """Which step failed. ``url`` is the service's address; no request is made."""
     network = network or Network()
-    causes = list(chain(error))
+    causes = list(causes_of(error))
     names = {c.__name__ for cause in causes for c in type(cause).__mro__}
     proxy = proxy_of(url, network)
     place = proxy or _place(url)
@@ -105,12 +105,12 @@ def _insecure(
     return None
 
 
-def broken(error: BaseException) -> bool:
+def is_connection_broken(error: BaseException) -> bool:
     """True if an established connection was closed."""
-    return any(c.__name__ in _BROKEN_NAMES for one in chain(error) for c in type(one).__mro__)
+    return any(c.__name__ in _BROKEN_NAMES for one in causes_of(error) for c in type(one).__mro__)
 
 
-def chain(error: BaseException) -> Iterator[BaseException]:
+def causes_of(error: BaseException) -> Iterator[BaseException]:
     """An exception and its causes, with those of groups (one for each address that was tried)."""
     seen: set[int] = set()
     left = [error]

@@ -25,7 +25,7 @@ _THINKING = (
 _DEEPEST = 6
 
 
-def said(place: Mapping[str, Any]) -> Iterator[ContentPiece]:
+def text_pieces(place: Mapping[str, Any]) -> Iterator[ContentPiece]:
     """Thinking and text of a message, a delta or another object, in that order."""
     for name in _THINKING:
         # The same thinking under two names counts once.
@@ -60,7 +60,7 @@ def parts(content: object, depth: int = 0) -> Iterator[ContentPiece]:
             yield from parts(first(content, *_TEXTS), depth + 1)
 
 
-def called(place: Mapping[str, Any]) -> list[Any]:
+def call_parts(place: Mapping[str, Any]) -> list[Any]:
     """Tool calls among the parts of a ``content``."""
     content = place.get("content")
     found = content if isinstance(content, list) else [content]

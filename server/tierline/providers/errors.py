@@ -245,7 +245,7 @@ def from_exception(
             f"The request to {service} could not be made ({type(error).__name__}).",
             "Check the key and the base URL.",
         )
-    found = connection_errors.why(service, url, error, network)
+    found = connection_errors.failure_of(service, url, error, network)
     text = quote(str(cause) or type(cause).__name__, secret)
     return RequestFailed(
         "network",

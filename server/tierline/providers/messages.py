@@ -101,7 +101,7 @@ class MessageReader:
             case _ if "content" in data and data.get("type", "message") == "message":
                 yield from self._whole(data)
 
-    def says(self, data: Mapping[str, Any]) -> bool:
+    def has_content(self, data: Mapping[str, Any]) -> bool:
         """See ``Reader.says``. Unknown events do not count: they may be pings of a
         later version.
         """

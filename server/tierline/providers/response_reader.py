@@ -63,7 +63,7 @@ class ResponseReader:
         elif data.get("object") == "response":
             yield from self._end(data)
 
-    def says(self, data: Mapping[str, Any]) -> bool:
+    def has_content(self, data: Mapping[str, Any]) -> bool:
         """See ``Reader.says``."""
         return string(data.get("type")) not in _ALIVE
 

@@ -27,7 +27,7 @@ from tierline.providers.base import (
     TextWasThinking,
     Usage,
 )
-from tierline.providers.connection_errors import broken
+from tierline.providers.connection_errors import is_connection_broken
 from tierline.providers.errors import (
     RequestFailed,
     closed,
@@ -74,7 +74,7 @@ class Reader(Protocol):
         """Events of one object. Raises RequestFailed for an error that the stream carries."""
         ...
 
-    def says(self, data: Mapping[str, Any]) -> bool:
+    def has_content(self, data: Mapping[str, Any]) -> bool:
         """False for an object that only shows that the service is alive, such as a ping."""
         ...
 
@@ -195,7 +195,7 @@ async def _events(
                     reader.done = True
                 else:
                     data = _named(name, data)
-                    if reader.says(data):
+                    if reader.has_content(data):
                         patience.progress()
                     for event in reader.read(data):
                         yield event
@@ -321,7 +321,7 @@ async def _chunks(
         failed = from_exception(
             service, error, secret=endpoint.key, url=url, network=endpoint.network
         )
-        failed.large = len(payload) > _LARGE and broken(error)
+        failed.large = len(payload) > _LARGE and is_connection_broken(error)
         raise failed from error
     answer.kind = kind = response.headers.get("content-type", "").lower()
     try:

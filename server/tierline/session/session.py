@@ -423,7 +423,7 @@ class Session:
             self.following.start()
         for problem in (*self._problems,):
             self.notice("warning", f"{problem.message} (from {problem.where})", "settings")
-        if not self.read_only and await asyncio.to_thread(ownership.should_tell, self._kept):
+        if not self.read_only and await asyncio.to_thread(ownership.should_notify, self._kept):
             self.notice("warning", self._kept.why, "folder")
         for text in (*problems(self.settings), *self.urls.lost()):
             self.notice("warning", text, "settings")

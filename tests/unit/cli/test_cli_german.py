@@ -43,7 +43,7 @@ def test_tables_are_in_the_users_language(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("LANGUAGE", "de")
-    cli_tables.show("Models", [("Model", False), ("Reads", True)], [["requests", "1,200"]])
+    cli_tables.print_table("Models", [("Model", False), ("Reads", True)], [["requests", "1,200"]])
     said = capsys.readouterr().out
     assert "Modelle" in said and "Liest" in said and "1.200" in said
     assert "requests" in said, "a name is no word of ours"

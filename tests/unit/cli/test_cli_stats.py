@@ -9,7 +9,7 @@ import pytest
 
 from support import terminal
 from tierline import protocol as p
-from tierline.cli.common import money
+from tierline.cli.common import format_money
 from tierline.cli.stats import _notes
 from wire.caching import CachingServer
 
@@ -81,7 +81,7 @@ def test_figures_are_whole_at_every_width(workspace: Path, monkeypatch: pytest.M
         file = str(workspace / "long.py")
         assert run(workspace, "chat", "What is this, all in all?", "--file", file)[0] == 0
     found = json.loads(run(workspace, "stats", "--json")[1])["sessions"][0]
-    figures = (f"{found['inputTokens']:,}", money(found["cost"]), found["sessionId"][-6:])
+    figures = (f"{found['inputTokens']:,}", format_money(found["cost"]), found["sessionId"][-6:])
     for width in (30, 40, 80, 100, 200):
         monkeypatch.setenv("COLUMNS", str(width))
         text = run(workspace, "stats")[1]
@@ -140,4 +140,4 @@ def test_what_several_sessions_lost_is_said_of_each_and_of_all() -> None:
     ("dollars", "words"), [(0, "$0.00"), (1.234, "$1.23"), (0.00123, "$0.0012"), (-2, "-$2.00")]
 )
 def test_money(dollars: float, words: str) -> None:
-    assert money(dollars) == words
+    assert format_money(dollars) == words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tierline.context.retrieval.evidence import FileTerms, PromptTerms, reason_words
-from tierline.context.retrieval.words import german, query_terms
+from tierline.context.retrieval.words import is_german, query_terms
 
 LIMITER = FileTerms.of("src/web/limits.py", ["RateLimiter", "refill_bucket", "time_left"])
 
@@ -77,7 +77,7 @@ def test_reasons_are_written_as_the_prompt_writes_them() -> None:
 
 def test_the_small_words_of_german_search_nothing_in_a_german_prompt() -> None:
     text = "Wie ist die Methode und was war der Fehler?"
-    assert german(text)
+    assert is_german(text)
     assert set(query_terms(text)) == {"method", "fehler"}
-    assert not german("What was the error?")
+    assert not is_german("What was the error?")
     assert "die" in query_terms("does the process die on errors")

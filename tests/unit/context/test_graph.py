@@ -14,15 +14,15 @@ from tierline.context.retrieval.graph import (
     Edges,
     Graph,
     UndirectedEdges,
-    done,
     ranking,
+    run_to_end,
     spread,
 )
 
 
 def pagerank(edges: Edges, *more: Any, **options: Any) -> list[float]:
     """All steps at once."""
-    return done(ranking(edges, *more, **options))
+    return run_to_end(ranking(edges, *more, **options))
 
 
 weights = st.floats(0.01, 10, allow_nan=False)
@@ -92,11 +92,11 @@ def test_spreading_far_enough_is_the_personalised_rank(
         st.dictionaries(st.integers(0, len(edges) - 1), weights, min_size=1, max_size=3)
     )
     exact = pagerank(edges, seeds, tolerance=1e-13, max_iterations=500)
-    near = done(spread(edges, seeds, steps=120))
+    near = run_to_end(spread(edges, seeds, steps=120))
     assert [near.get(n, 0.0) for n in range(len(edges))] == pytest.approx(exact, abs=1e-6)
-    short = done(spread(edges, seeds, steps=3))
+    short = run_to_end(spread(edges, seeds, steps=3))
     assert sum(short.values()) == pytest.approx(1)
-    pruned = done(spread(edges, seeds, steps=120, least=1e-3))
+    pruned = run_to_end(spread(edges, seeds, steps=120, least=1e-3))
     assert sum(pruned.values()) == pytest.approx(1)
     assert all(v >= 0 for v in pruned.values())
     gap = sum(abs(short.get(n, 0.0) - exact[n]) for n in range(len(edges)))
@@ -117,7 +117,7 @@ def test_nonsense_is_refused() -> None:
         pagerank([{}], {0: -1.0})
     with pytest.raises(ValueError, match="probability"):
         pagerank([{}], damping=2)
-    assert done(spread([{}], {})) == {}
+    assert run_to_end(spread([{}], {})) == {}
 
 
 @given(graphs())
@@ -131,9 +131,9 @@ def test_a_graph_holds_the_same_edges_in_eight_bytes_each(
     assert [dict(out.items()) for out in graph] == near
     assert [list(out) for out in graph] == [list(out) for out in edges]
     assert pagerank(graph) == pytest.approx(pagerank(edges))
-    assert done(spread(graph, {0: 1.0})) == pytest.approx(done(spread(edges, {0: 1.0})))
+    assert run_to_end(spread(graph, {0: 1.0})) == pytest.approx(run_to_end(spread(edges, {0: 1.0})))
     assert graph.targets.itemsize + graph.weights.itemsize == 8
-    back = done(graph.turned(most=2))
+    back = run_to_end(graph.turned(most=2))
     for node, into in enumerate(back):
         sources = {n: out[node] for n, out in enumerate(edges) if node in out}
         best = sorted(sources.values(), reverse=True)[:2]
@@ -146,7 +146,7 @@ def test_edges_and_those_back_count_together(edges: list[dict[int, float]]) -> N
     graph = Graph()
     for out in edges:
         graph.add(out.items())
-    both = UndirectedEdges(graph, done(graph.turned(most=9, share=0.4)))
+    both = UndirectedEdges(graph, run_to_end(graph.turned(most=9, share=0.4)))
     merged = [dict(out) for out in edges]
     for node, out in enumerate(edges):
         for target, weight in out.items():
@@ -170,7 +170,7 @@ def test_edges_are_turned_where_they_lie() -> None:
     whole = 8 * size * each
     tracemalloc.start()
     try:
-        turned = done(graph.turned(most=64))
+        turned = run_to_end(graph.turned(most=64))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

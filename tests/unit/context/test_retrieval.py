@@ -22,7 +22,7 @@ from tierline.context.plan import plan
 from tierline.context.retrieval.cards import Card, card_of, parse_key, render
 from tierline.context.retrieval.clusters import MIN_WORDS, QueryCluster, cosine, embed
 from tierline.context.retrieval.corpus import Corpus, document
-from tierline.context.retrieval.graph import done
+from tierline.context.retrieval.graph import run_to_end
 from tierline.context.retrieval.holdings import WEIGHTS, Holdings
 from tierline.context.retrieval.maps import (
     ASK_TOOL,
@@ -36,7 +36,7 @@ from tierline.context.retrieval.mentioned import MAX_SUGGESTED, mentioned, sugge
 from tierline.context.retrieval.rank import RankQuery, rank_files, rank_symbols
 from tierline.context.retrieval.sets import SENTENCES, Candidate, Exclusion, RetrievalSet
 from tierline.context.retrieval.symbol import SourceFile, Symbol
-from tierline.session.requests.contextline import context_line
+from tierline.session.requests.context_line import context_line
 from tierline.session.retrieval.touchpoints import CardReader, gather, locate
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Roots
@@ -267,7 +267,7 @@ def test_a_card_is_found_again_where_its_symbol_moved_to() -> None:
 
 def index_answer(corpus: Corpus, files: dict[str, SourceFile], text: str) -> dict[str, object]:
     query = RankQuery(text)
-    found = done(rank_files(corpus, query))
+    found = run_to_end(rank_files(corpus, query))
     rows = []
     for ranked in found.files:
         symbols = rank_symbols(files[ranked.path].symbols, query, found.names)
@@ -352,7 +352,7 @@ def test_another_file_comes_before_a_further_symbol_of_one_that_has_a_card(
 
 def test_what_a_prompt_names_comes_first_and_its_neighbours_follow() -> None:
     corpus, _ = project()
-    found = done(rank_files(corpus, RankQuery("Why does parse_query return a stream?")))
+    found = run_to_end(rank_files(corpus, RankQuery("Why does parse_query return a stream?")))
     paths = [f.path for f in found.files]
     assert paths[0] == "core/grammar.py"
     assert "core/tokens.py" in paths
@@ -362,9 +362,9 @@ def test_what_a_prompt_names_comes_first_and_its_neighbours_follow() -> None:
 @pytest.mark.requirement("003:232")
 def test_a_hop_target_is_marked() -> None:
     corpus, _ = project({"core/lone.py": "import core.grammar\n\nZ = 1\n"})
-    found = done(rank_files(corpus, RankQuery("footer year")))
+    found = run_to_end(rank_files(corpus, RankQuery("footer year")))
     assert not any(f.hop for f in found.files if f.path == "web/footer.py")
-    found = done(rank_files(corpus, RankQuery("stream of tokens")))
+    found = run_to_end(rank_files(corpus, RankQuery("stream of tokens")))
     hops = {f.path for f in found.files if f.hop}
     assert "web/views.py" in hops or "core/lone.py" in hops
 
@@ -375,7 +375,7 @@ def test_the_conversation_personalises_the_rank() -> None:
     corpus, _ = project(extra)
 
     def order(query: RankQuery) -> list[str]:
-        paths = [f.path for f in done(rank_files(corpus, query)).files]
+        paths = [f.path for f in run_to_end(rank_files(corpus, query)).files]
         return [path for path in paths if path.endswith("save.py")]
 
     assert order(RankQuery("store item")) == ["a/save.py", "b/save.py"]
@@ -390,7 +390,7 @@ def test_upkeep_forgets_what_is_gone() -> None:
         corpus.put(files["core/grammar.py"], document(files["core/grammar.py"]))
     assert len(corpus.entries) < 150
     corpus.remove("core/grammar.py")
-    found = done(rank_files(corpus, RankQuery("parse_query")))
+    found = run_to_end(rank_files(corpus, RankQuery("parse_query")))
     assert "core/grammar.py" not in [f.path for f in found.files]
     assert corpus.definers("parse_query") == set()
     assert all(
@@ -555,8 +555,8 @@ def test_a_corpus_from_which_much_went_is_like_one_that_never_had_it() -> None:
     for number in range(260):
         name = f"name{number}"
         assert named(grown, grown.definers(name)) == named(fresh, fresh.definers(name))
-        assert named(grown, done(grown.search({name: 1.0}))) == named(
-            fresh, done(fresh.search({name: 1.0}))
+        assert named(grown, run_to_end(grown.search({name: 1.0}))) == named(
+            fresh, run_to_end(fresh.search({name: 1.0}))
         )
     for path, number in grown.by_path.items():
         assert named(grown, grown.near(number)) == named(fresh, fresh.near(fresh.by_path[path]))

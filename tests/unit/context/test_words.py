@@ -9,7 +9,7 @@ import pytest
 
 from tierline.context.retrieval import rank
 from tierline.context.retrieval.corpus import Corpus, document
-from tierline.context.retrieval.graph import done
+from tierline.context.retrieval.graph import run_to_end
 from tierline.context.retrieval.rank import RankQuery, _paths_named, rank_files
 from tierline.context.retrieval.symbol import SourceFile
 from tierline.context.retrieval.words import terms_of_names
@@ -43,16 +43,18 @@ def corpus(*paths: str) -> Corpus:
     ],
 )
 def test_a_prompt_names_files_by_path_name_or_module(prompt: str, named: str | None) -> None:
-    found = dict(done(_paths_named(corpus("src/core/grammar.py", "src/core/other.py"), prompt)))
+    found = dict(
+        run_to_end(_paths_named(corpus("src/core/grammar.py", "src/core/other.py"), prompt))
+    )
     assert list(found.values()) == ([named] if named else [])
 
 
 def test_names_that_too_many_files_have_name_none() -> None:
     many = corpus(*(f"pkg{n}/models.py" for n in range(13)))
-    assert done(_paths_named(many, "see models.py")) == []
+    assert run_to_end(_paths_named(many, "see models.py")) == []
     few = corpus(*(f"pkg{n}/models.py" for n in range(12)))
-    assert len(done(_paths_named(few, "see models.py"))) == 12
-    assert done(_paths_named(corpus("a.b"), "a.b")) == [], "so short a name is chance"
+    assert len(run_to_end(_paths_named(few, "see models.py"))) == 12
+    assert run_to_end(_paths_named(corpus("a.b"), "a.b")) == [], "so short a name is chance"
 
 
 def test_a_word_says_more_in_a_short_file_and_more_if_few_have_it() -> None:
@@ -63,13 +65,13 @@ def test_a_word_says_more_in_a_short_file_and_more_if_few_have_it() -> None:
         file = SourceFile(path, "python", 9, words=said)
         made.put(file, document(file))
     (word,) = terms_of_names([("lattice", 1)])
-    scores = done(made.search({word: 1.0}))
+    scores = run_to_end(made.search({word: 1.0}))
     by_path = {path: scores.get(number, 0.0) for path, number in made.by_path.items()}
     assert by_path["often.py"] > by_path["short.py"] > by_path["long.py"] > 0 == by_path["none.py"]
     (rare,) = terms_of_names([("nothing", 1)])
-    assert max(done(made.search({rare: 1.0})).values()) > by_path["short.py"]
-    assert done(made.search({})) == {} and done(made.search({"absent": 1.0})) == {}
-    assert done(Corpus().search({word: 1.0})) == {}
+    assert max(run_to_end(made.search({rare: 1.0})).values()) > by_path["short.py"]
+    assert run_to_end(made.search({})) == {} and run_to_end(made.search({"absent": 1.0})) == {}
+    assert run_to_end(Corpus().search({word: 1.0})) == {}
 
 
 def test_a_file_in_context_counts_only_if_it_shares_a_word_with_the_prompt() -> None:
@@ -77,21 +79,21 @@ def test_a_file_in_context_counts_only_if_it_shares_a_word_with_the_prompt() -> 
     for path, said in (("a.py", "lattice"), ("b.py", "lattice"), ("none.py", "nothing")):
         file = SourceFile(path, "python", 9, words=said)
         made.put(file, document(file))
-    held = done(rank_files(made, RankQuery("lattice", context=("b.py", "none.py"))))
+    held = run_to_end(rank_files(made, RankQuery("lattice", context=("b.py", "none.py"))))
     assert [file.path for file in held.files][:2] == ["b.py", "a.py"], "what is held comes first"
     assert held.files[1].score > sum(f.score for f in held.files if f.path == "none.py")
-    assert [file.path for file in done(rank_files(made, RankQuery("lattice"))).files] == [
+    assert [file.path for file in run_to_end(rank_files(made, RankQuery("lattice"))).files] == [
         "a.py",
         "b.py",
     ]
-    assert done(rank_files(made, RankQuery(""))).files == ()
+    assert run_to_end(rank_files(made, RankQuery(""))).files == ()
 
 
 def test_what_is_kept_of_a_common_word_is_a_bit_for_each_file() -> None:
     many = 4_000
     made = corpus(*(f"pkg{n}/models.py" for n in range(many)))
     (word,) = terms_of_names([("models", 1)])
-    assert made.rarity(word) > 0 and len(done(made.search({word: 1.0}))) == many
+    assert made.rarity(word) > 0 and len(run_to_end(made.search({word: 1.0}))) == many
     assert all(made.holds(word, n) for n in range(many)) and not made.holds("lattice", 7)
     assert sum(map(sys.getsizeof, made._held.values())) < many / 5
     made.remove("pkg7/models.py")
@@ -107,7 +109,7 @@ def test_of_files_that_hold_a_common_word_the_likely_ones_are_ranked(
         file = SourceFile(f"pkg{number}/file{number}.py", "python", 9, words=said)
         made.put(file, document(file))
     query = RankQuery("lattice in file9.py", context=("pkg50/file50.py",))
-    whole = done(rank_files(made, query, limit=8))
+    whole = run_to_end(rank_files(made, query, limit=8))
     weighed: list[int] = []
     weigh = rank._weigh
 
@@ -117,5 +119,5 @@ def test_of_files_that_hold_a_common_word_the_likely_ones_are_ranked(
 
     monkeypatch.setattr(rank, "_weigh", counted)
     monkeypatch.setattr(rank, "MOST_LIKELY", 25)
-    assert done(rank_files(made, query, limit=8)) == whole
+    assert run_to_end(rank_files(made, query, limit=8)) == whole
     assert weighed[0] < 35

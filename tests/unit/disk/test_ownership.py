@@ -89,7 +89,7 @@ def test_in_restricted_mode_nothing_of_the_workspace_is_used(root: Path) -> None
     make(root / ".tierline")
     home = ownership.home(root, trusted=False)
     assert not home.folder.is_relative_to(root)
-    assert home.folder == ownership.kept_elsewhere(root)
+    assert home.folder == ownership.user_folder_for(root)
     assert ownership.home(root).folder == root / ".tierline"
 
 

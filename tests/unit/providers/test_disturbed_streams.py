@@ -129,7 +129,7 @@ def heard(kind: str, events: list[Any]) -> list[StreamEvent]:
     reader = readers[kind]
     found: list[StreamEvent] = []
     for event in events:
-        reader.says(event)
+        reader.has_content(event)
         found += reader.read(event)
     return [*found, *reader.end()]
 

@@ -20,7 +20,7 @@ from tierline.context.tiers.log_structured import LogStructured
 from tierline.session.events import EventBus
 from tierline.session.models import problems
 from tierline.session.requests.candidates import selection_of
-from tierline.session.requests.contextline import short
+from tierline.session.requests.context_line import short_count
 from tierline.session.requests.tiering import MOST_FILES, MOST_KEPT, CacheLine, SentState, policy
 
 
@@ -40,7 +40,7 @@ from tierline.session.requests.tiering import MOST_FILES, MOST_KEPT, CacheLine, 
     ],
 )
 def test_token_counts_are_short(tokens: int, shown: str) -> None:
-    assert short(tokens) == shown
+    assert short_count(tokens) == shown
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tierline.context.retrieval.corpus import Corpus, document
-from tierline.context.retrieval.graph import done
+from tierline.context.retrieval.graph import run_to_end
 from tierline.context.retrieval.symbol import SourceFile, Symbol
 from tierline.workspace.symbols import index as symbol_index
 from tierline.workspace.symbols.index import BEYOND, SymbolIndex
@@ -53,15 +53,15 @@ def test_what_is_on_the_disk_answers_as_what_is_in_memory(
             else:
                 corpus.put(step, document(step))
         if at % 17 == 16:
-            done(disk.sweeping())
-            done(disk.connecting())
+            run_to_end(disk.sweeping())
+            run_to_end(disk.connecting())
     assert disk.by_path.keys() == memory.by_path.keys()
     assert +disk.languages == +memory.languages and disk.symbols == memory.symbols
     for name in NAMES:
         word = name.casefold()
         assert paths(disk, disk.definers(name)) == paths(memory, memory.definers(name))
         assert disk.rarity(word) == memory.rarity(word)
-        ours, theirs = done(disk.search({word: 1.0})), done(memory.search({word: 1.0}))
+        ours, theirs = run_to_end(disk.search({word: 1.0})), run_to_end(memory.search({word: 1.0}))
         assert {disk.entries[n].path: s for n, s in ours.items()} == pytest.approx(
             {memory.entries[n].path: s for n, s in theirs.items()}
         )
@@ -69,7 +69,7 @@ def test_what_is_on_the_disk_answers_as_what_is_in_memory(
         assert [n for n, _ in disk.names_like(letters, 9)] == [
             n for n, _ in memory.names_like(letters, 9)
         ]
-    done(disk.connecting())
+    run_to_end(disk.connecting())
     for path, number in disk.by_path.items():
         other = memory.edges()[memory.by_path[path]]
         assert {disk.entries[n].path: w for n, w in disk.near(number).items()} == pytest.approx(
@@ -87,7 +87,7 @@ def test_edges_serve_while_they_are_computed_anew_and_those_that_led_forward_mak
     corpus, other = Corpus(postings, patient=True), Corpus()
     for number in range(60):
         corpus.put(source(number), document(source(number)))
-    done(corpus.connecting())
+    run_to_end(corpus.connecting())
     old = weakref.ref(corpus.edges(fresh=False).forward)
     kept = []
     for count, _ in enumerate(corpus.connecting()):
@@ -99,7 +99,7 @@ def test_edges_serve_while_they_are_computed_anew_and_those_that_led_forward_mak
         assert not list(corpus.near(corpus.by_path[f"src/mod{number}.py"]))
         kept.append(old() is not None)
     assert kept[0] and old() is None
-    done(corpus.connecting())
+    run_to_end(corpus.connecting())
     for made in range(number + 1):
         other.put(source(made), document(source(made)))
     for path, number in corpus.by_path.items():
@@ -115,8 +115,8 @@ def test_numbers_of_files_that_are_gone_are_used_again() -> None:
     for _ in range(100):
         corpus.put(file, document(file))
     assert corpus.crowded and len(corpus.entries) == 100
-    done(corpus.sweeping())
-    done(corpus.connecting())
+    run_to_end(corpus.sweeping())
+    run_to_end(corpus.connecting())
     for _ in range(90):
         corpus.put(file, document(file))
     assert len(corpus.entries) == 100 and len(corpus.definers("run")) == 1
@@ -167,7 +167,7 @@ def test_a_file_that_comes_while_the_folders_are_walked_stays(tmp_path: Path) ->
     steps = index.scan()
     next(steps)
     write(root / "b", "two.py", 20)
-    done(index.changed([str(root / "b" / "two.py")]))
+    run_to_end(index.changed([str(root / "b" / "two.py")]))
     for _ in steps:
         pass
     assert index.corpus.definers("one") and index.corpus.definers("two")

@@ -16,7 +16,7 @@ from itertools import chain, compress
 
 from attrs import define, field
 
-from tierline.context.retrieval.graph import EdgeArrays, Graph, UndirectedEdges, done
+from tierline.context.retrieval.graph import EdgeArrays, Graph, UndirectedEdges, run_to_end
 from tierline.context.retrieval.postings import ListedPostings, PostingList, Postings, References
 from tierline.context.retrieval.symbol import SourceFile, module_of
 from tierline.context.retrieval.words import STOP, terms, terms_of_names
@@ -155,7 +155,7 @@ class Corpus:
         self._dead.add(number)
         self._changed()
         if self.crowded and not self.patient:
-            done(self.sweeping())
+            run_to_end(self.sweeping())
         return True
 
     @property
@@ -279,7 +279,7 @@ class Corpus:
         may lead to old numbers of files (``living``).
         """
         if self._edges is None or (fresh and self._stale):
-            done(self.connecting())
+            run_to_end(self.connecting())
         assert self._edges is not None
         while len(self._edges) < len(self.entries):
             self._edges.add()

@@ -14,7 +14,14 @@ from collections.abc import Callable, Iterable, Mapping
 
 from attrs import field, frozen
 
-from tierline.context.retrieval.words import STOP, german, query_terms, stem, surfaces, terms
+from tierline.context.retrieval.words import (
+    STOP,
+    is_german,
+    original_spellings,
+    query_terms,
+    stem,
+    terms,
+)
 
 SHARE_IN_TALK = 0.3
 """Share of the prompt's words in a file's names that is enough if the prompt is about
@@ -135,14 +142,14 @@ class PromptTerms:
         """Read a prompt."""
         said = {stem(word.lower()) for word in _WORD.findall(text)}
         shape = bool(_CODE_SHAPE.search(text))
-        whole = said | {stem(part) for word in text.split() for part in surfaces(word)}
+        whole = said | {stem(part) for word in text.split() for part in original_spellings(word)}
         words = [w for w in query_terms(text) if w not in GENERIC and w in whole]
         words += sorted({w for w in map(str.lower, _WORD.findall(text)) if _only_as_stem(w)})
         about = tuple(w for w in words if w not in TALK) or tuple(words)
         return cls(
             about,
             _pairs(text, frozenset(query_terms(text))),
-            german=german(text),
+            german=is_german(text),
             talk=shape or bool(said & TALK),
             no_code=bool(said & NO_CODE),
             personal=bool(_YOU.search(text)),
@@ -184,7 +191,7 @@ class PromptTerms:
 
 def reason_words(text: str, words: Iterable[str]) -> list[str]:
     """Words as the prompt writes them, in the given order."""
-    written = surfaces(text)
+    written = original_spellings(text)
     return list(dict.fromkeys(written.get(word, word) for word in words))
 
 

@@ -248,7 +248,7 @@ def _flow(
     return flow
 
 
-def done(steps: Generator[object, None, _T]) -> _T:
+def run_to_end(steps: Generator[object, None, _T]) -> _T:
     """Run all steps at once and return their result."""
     while True:
         try:

@@ -76,11 +76,11 @@ def query_terms(text: str) -> Counter[str]:
     ones, too.
     """
     counts = terms(text)
-    small = _SMALL | _GERMAN_SMALL if german(text) else _SMALL
+    small = _SMALL | _GERMAN_SMALL if is_german(text) else _SMALL
     return Counter({word: n for word, n in counts.items() if word not in small and len(word) > 1})
 
 
-def surfaces(text: str) -> dict[str, str]:
+def original_spellings(text: str) -> dict[str, str]:
     """For each word of ``terms``, its first spelling in the text."""
     written: dict[str, str] = {}
     for token in _TOKEN.findall(text):
@@ -114,7 +114,7 @@ _SMALL = STOP.union(stem(word) for word in STOP)
 _GERMAN_SMALL = GERMAN.union(stem(word) for word in GERMAN)
 
 
-def german(text: str) -> bool:
+def is_german(text: str) -> bool:
     """True if a text has at least two German stop-words."""
     return len({word.lower() for word in _LETTERS.findall(text[:2000])} & _SURELY_GERMAN) > 1
 

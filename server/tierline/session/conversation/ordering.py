@@ -44,7 +44,7 @@ def in_order(
     return run
 
 
-def opens(
+def opens_session(
     method: Callable[[Service, Params], Coroutine[Any, Any, T]],
 ) -> Callable[[Service, Params], Awaitable[T]]:
     """``in_order`` for methods that open another session: later requests about the list of files
@@ -61,9 +61,9 @@ def opens(
 
 
 @asynccontextmanager
-async def behind_openings(conversation: Conversation) -> AsyncIterator[None]:
-    """Wait for running ``opens`` methods, and for those queued before this call. Must not be used
-    in a method that is ``in_order``.
+async def after_openings(conversation: Conversation) -> AsyncIterator[None]:
+    """Wait for running ``opens_session`` methods, and for those queued before this call. Must not
+    be used in a method that is ``in_order``.
     """
     if not conversation.opening:
         yield

@@ -19,7 +19,7 @@ from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.session.conversation import Conversation
 from tierline.session.conversation.lists import SharedList
-from tierline.session.conversation.ordering import behind_openings
+from tierline.session.conversation.ordering import after_openings
 from tierline.session.events import EventBus
 from tierline.session.files.sizes import FileSizes
 from tierline.session.longtext import LONG
@@ -42,7 +42,7 @@ def _in_order(request: FileRequest[P]) -> FileRequest[P]:
 
     @wraps(request)
     async def run(self: FileService, params: P) -> p.FilesResult:
-        async with behind_openings(self._conversation), self.order:
+        async with after_openings(self._conversation), self.order:
             await self._follow()
             return await request(self, params)
 
@@ -126,7 +126,7 @@ class FileService:
 
     async def listed(self, _params: p.NoParams) -> p.FilesResult:
         """The listed files, read again where they changed."""
-        async with behind_openings(self._conversation):
+        async with after_openings(self._conversation):
             await self.refresh()
             await asyncio.to_thread(self._sizes.measure, self.paths())
             return p.FilesResult(files=await self.shown())

@@ -15,7 +15,7 @@ from tierline.history.parser import text_of
 from tierline.history.timeline import Timeline
 from tierline.session.compaction.service import CompactionService
 from tierline.session.conversation import Conversation
-from tierline.session.conversation.ordering import in_order, opens
+from tierline.session.conversation.ordering import in_order, opens_session
 from tierline.session.edits.service import EditService
 from tierline.session.events import EventBus
 from tierline.session.files.service import FileService
@@ -83,12 +83,12 @@ class HistoryService:
 
     # --- sessions --------------------------------------------------------------------------------
 
-    @opens
+    @opens_session
     async def new(self, params: p.NewSessionParams) -> p.State:
         """Begin a new session; unless they are dropped, files, pages and pins stay as they are."""
         return await self._open("", "new session", keep=params.files != "drop")
 
-    @opens
+    @opens_session
     async def load(self, params: p.SessionParams) -> p.State:
         """Continue another session, with its files and pins.
 
@@ -141,7 +141,7 @@ class HistoryService:
         now = await asyncio.to_thread(self._store.timeline, wanted)
         return p.SessionMessages(wanted, self._shown(now.visible(), now))
 
-    @opens
+    @opens_session
     async def delete(self, params: p.SessionParams) -> p.SessionListResult:
         """Take a session out of every list and search."""
         self._idle()
@@ -151,7 +151,7 @@ class HistoryService:
             self._replaced("session deleted")
         return await self.sessions(p.SessionListParams())
 
-    @opens
+    @opens_session
     async def archive(self, params: p.ArchiveParams) -> p.SessionListResult:
         """Take a session out of the usual lists and searches, or back in; its records stay.
 

@@ -11,7 +11,7 @@ from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService
 from tierline.session.memory.memos import MemoService
 from tierline.session.mentions.paths import PathIndex
-from tierline.session.mentions.words import ALONE, written
+from tierline.session.mentions.words import ALONE, mention_text
 from tierline.session.retrieval.symbols import SymbolService
 from tierline.session.workbench import Workbench
 from tierline.workspace import changes
@@ -102,7 +102,9 @@ class CompletionService:
     def _pages(self, query: str) -> list[p.MentionInfo]:
         wanted = query.casefold()
         return [
-            p.MentionInfo(written(page.url), "web", page.title or page.url, page.url, page.tokens)
+            p.MentionInfo(
+                mention_text(page.url), "web", page.title or page.url, page.url, page.tokens
+            )
             for page in self._urls.infos()
             if wanted and (wanted in page.url.casefold() or wanted in page.title.casefold())
         ]
@@ -174,4 +176,4 @@ async def _none() -> list[p.MentionInfo]:
 
 
 def _item(path: str, kind: p.MentionKind, label: str, detail: str = "") -> p.MentionInfo:
-    return p.MentionInfo(written(path), kind, label, detail)
+    return p.MentionInfo(mention_text(path), kind, label, detail)

@@ -44,7 +44,9 @@ class ResolvedMention:
         return self
 
 
-def lacking(text: str, kind: p.MentionKind, why: str, *, refused: bool = False) -> ResolvedMention:
+def unresolved(
+    text: str, kind: p.MentionKind, why: str, *, refused: bool = False
+) -> ResolvedMention:
     """A mention that adds nothing, and why."""
     state: p.MentionState = "refused" if refused else "unknown"
     return ResolvedMention(

@@ -21,7 +21,7 @@ from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService, rendered
 from tierline.session.memory.memos import MemoService
 from tierline.session.mentions import texts
-from tierline.session.mentions.resolved_mention import MOST_CHARACTERS, ResolvedMention, lacking
+from tierline.session.mentions.resolved_mention import MOST_CHARACTERS, ResolvedMention, unresolved
 from tierline.session.mentions.words import SpecialKind
 from tierline.session.models import ModelService
 from tierline.session.redaction import redacted
@@ -67,7 +67,7 @@ class MentionResolver:
         """Resolve a mention of a special kind. ``text``: the mention as written."""
         match kind:
             case "symbol":
-                missing = lacking(text, kind, f"No symbol is called {argument}.")
+                missing = unresolved(text, kind, f"No symbol is called {argument}.")
                 found = await self.symbol(argument, text) or missing
             case "git":
                 found = await self._git(argument, text)
@@ -81,7 +81,7 @@ class MentionResolver:
                 held = next((one for one in given if one.mention == text), None)
                 wanted = p.EditorProvideParams(kind, argument, self._document(kind, argument))
                 held = held or await self._provided(wanted)
-                missing = lacking(text, kind, f"This editor does not give its {kind} ({text}).")
+                missing = unresolved(text, kind, f"This editor does not give its {kind} ({text}).")
                 found = await self.content(held, text) if held is not None else missing
         return found
 
@@ -135,7 +135,7 @@ class MentionResolver:
         try:
             found = await self._symbols.find(symbol, self._files.key(path) if path else "")
         except TierlineError as error:
-            return None if bare else lacking(text, "symbol", f"{error.message} {error.advice}")
+            return None if bare else unresolved(text, "symbol", f"{error.message} {error.advice}")
         defined = [(where, one) for where, one in found if one is not None]
         if not defined:
             return None
@@ -143,7 +143,7 @@ class MentionResolver:
         card = card_of(where, one)
         source = await asyncio.to_thread(self._reader.source, card, MOST_SYMBOL_LINES)
         if source is None:
-            return None if bare else lacking(text, "symbol", f"{where} cannot be read now.")
+            return None if bare else unresolved(text, "symbol", f"{where} cannot be read now.")
         now, body = source
         label = f"{where}#{one.qualified}"
         note = f"lines {now.line} to {now.end}, {one.kind} {one.qualified}"
@@ -169,7 +169,7 @@ class MentionResolver:
                 return await self._editors(held, text)
             case "terminal":
                 if not held.text.strip():
-                    return lacking(text, "terminal", f"{text or 'The terminal'} shows no text.")
+                    return unresolved(text, "terminal", f"{text or 'The terminal'} shows no text.")
                 shown = await asyncio.to_thread(texts.terminal, held.text, held.label)
                 return await self._attached(text, "terminal", held.label or "Terminal", shown)
             case "selection":
@@ -177,9 +177,9 @@ class MentionResolver:
 
     async def _selection(self, held: p.EditorContent, text: str) -> ResolvedMention:
         if not held.text.strip():
-            return lacking(text, "selection", f"Nothing is selected ({text}).")
+            return unresolved(text, "selection", f"Nothing is selected ({text}).")
         if withheld := await self._files.withheld(held.uri):
-            return lacking(text, "selection", withheld.message, refused=True)
+            return unresolved(text, "selection", withheld.message, refused=True)
         key = self._files.key(held.uri) if held.uri else held.label or "selection"
         place = ActiveEditor(key, held.first_line, held.last_line, selected=True)
         shown, _ = texts.bounded(held.text)
@@ -207,7 +207,7 @@ class MentionResolver:
         where = self._files.key(held.uri) if held.uri else ""
         if not count:
             of = f" for {where}" if where else ""
-            return lacking(text, "problems", f"The editor reports no problems{of}.")
+            return unresolved(text, "problems", f"The editor reports no problems{of}.")
         label = f"{count} problem{'s' * (count != 1)}{f' in {where}' if where else ''}"
         shown = texts.problems(held.problems, names, lines)
         return await self._attached(text, "problems", label, shown, where)
@@ -220,7 +220,7 @@ class MentionResolver:
         inside = [one for one in loaded if isinstance(one, LoadedFile)]
         left_out = [one for one in loaded if isinstance(one, Refusal)]
         if not inside:
-            return lacking(text, "editors", "No open file can be sent.")
+            return unresolved(text, "editors", "No open file can be sent.")
         many = "1 open file" if len(inside) == 1 else f"{len(inside)} open files"
         info = p.MentionInfo(text, "editors", many, files=len(inside))
         notices = [f"{one.name} is open, but is not sent. {one.message}" for one in left_out]
@@ -247,7 +247,7 @@ class MentionResolver:
     async def _git(self, argument: str, text: str) -> ResolvedMention:
         found = await asyncio.to_thread(changes.read, self._files.loader, argument)
         if isinstance(found, str):
-            return lacking(text, "git", found)
+            return unresolved(text, "git", found)
         made = await self._attached(text, "git", found.label, found.text)
         made.info.detail = found.detail
         return made
@@ -257,7 +257,7 @@ class MentionResolver:
         try:
             url = parse(address).url
         except UrlRefused as refused:
-            return lacking(text, "web", f"{text}: {refused.message}", refused=True)
+            return unresolved(text, "web", f"{text}: {refused.message}", refused=True)
         label = url[-_MOST_LABEL:]
         attached = p.Attachment("web", label, url, url)
         info = p.MentionInfo(text, "web", label)
@@ -287,10 +287,10 @@ class MentionResolver:
             ]
         )
         if not fits:
-            return lacking(text, "session", f"No session is called {argument}.")
+            return unresolved(text, "session", f"No session is called {argument}.")
         if len(fits) > 1:
             names = ", ".join(f"@session:{s.session_id}" for s in fits[:4])
-            return lacking(text, "session", f"Several sessions fit {text}: {names}.")
+            return unresolved(text, "session", f"Several sessions fit {text}: {names}.")
         one = fits[0]
         title = one.title or one.preview or one.session_id
         now = await asyncio.to_thread(store.timeline, one.session_id)
@@ -304,7 +304,7 @@ class MentionResolver:
             if argument == memo.id or (len(argument) > 3 and memo.id.endswith(argument))
         ]
         if len(found) != 1:
-            return lacking(text, "memo", f"There is no memo {argument}.")
+            return unresolved(text, "memo", f"There is no memo {argument}.")
         shown = memo_rules.render_one(found[0])
         return await self._attached(text, "memo", clip(found[0].content, 80), shown)
 

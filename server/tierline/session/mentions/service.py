@@ -15,9 +15,9 @@ from tierline.errors import TierlineError
 from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService
 from tierline.session.longtext import in_thread_when_long
-from tierline.session.mentions.resolved_mention import ResolvedMention, lacking
+from tierline.session.mentions.resolved_mention import ResolvedMention, unresolved
 from tierline.session.mentions.resolver import MentionResolver
-from tierline.session.mentions.words import special
+from tierline.session.mentions.words import special_mention
 from tierline.workspace.loader import LoadedFile
 from tierline.workspace.mentions import Mention, is_prose, mentions
 
@@ -111,7 +111,7 @@ class MentionService:
         self, mention: Mention, written: str, given: Sequence[p.EditorContent], selected: bool
     ) -> ResolvedMention | None:
         """What one mention means; None if it is not a mention."""
-        if meant := special(mention.path):
+        if meant := special_mention(mention.path):
             kind, argument = meant
             if kind == "selection" and selected:
                 return None
@@ -132,7 +132,7 @@ class MentionService:
         else:
             found = await self._kinds.symbol(path, written, bare=True)
             if found is None and not is_prose(path):
-                found = lacking(written, "file", f"Nothing here is called {written}.")
+                found = unresolved(written, "file", f"Nothing here is called {written}.")
         return found
 
     async def _pages(self, wanted: Iterable[ResolvedMention], *, strict: bool) -> list[str]:

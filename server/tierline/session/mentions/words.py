@@ -20,7 +20,7 @@ WITH_ARGUMENT: tuple[SpecialKind, ...] = (
 )
 
 
-def special(path: str) -> tuple[SpecialKind, str] | None:
+def special_mention(path: str) -> tuple[SpecialKind, str] | None:
     """Kind and argument of ``problems``, ``git:staged``, ``https://…``; None for the name of a
     file. ``./problems`` names a file called ``problems``.
     """
@@ -34,7 +34,7 @@ def special(path: str) -> tuple[SpecialKind, str] | None:
     return next(((kind, argument) for kind in WITH_ARGUMENT if kind == head), None)
 
 
-def written(path: str) -> str:
+def mention_text(path: str) -> str:
     """A mention as it is written: in quotes if blanks or marks of a sentence are in it."""
     plain = not any(c.isspace() or c in "\"'`" for c in path) and path[-1:] not in ".,;:!?)]}"
     if plain:

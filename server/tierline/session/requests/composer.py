@@ -44,7 +44,7 @@ from tierline.session.requests.candidates import (
     selection_of,
     tail_of,
 )
-from tierline.session.requests.contextline import context_line
+from tierline.session.requests.context_line import context_line
 from tierline.session.requests.layout import lay_out
 from tierline.session.requests.sources import Sources
 from tierline.session.requests.tiering import CacheLine, SentState, policy

@@ -19,7 +19,7 @@ from tierline.providers.base import ProviderError
 from tierline.session.caching.keepalive import KeepAliveService
 from tierline.session.caching.service import CacheService
 from tierline.session.compaction.service import CompactionService
-from tierline.session.conversation import Conversation, attached_of, turncost
+from tierline.session.conversation import Conversation, attached_of, turn_usage
 from tierline.session.conversation.ordering import in_order, shield
 from tierline.session.events import EventBus
 from tierline.session.files.active_file import (
@@ -406,7 +406,9 @@ class TurnRunner:
             await self._rounds.close_calls(turn, why)
             await self._drafts.drop(turn)
             self._conversation.set_reply_error(turn.group_id, note)
-        finished = turncost.finished(turn.group_id, outcome, shown, turn.requests, turn.round.cache)
+        finished = turn_usage.finished_event(
+            turn.group_id, outcome, shown, turn.requests, turn.round.cache
+        )
         finished.code, finished.error, finished.advice = code, error, advice
         await self._ended(turn, finished, code)
 
@@ -418,5 +420,5 @@ class TurnRunner:
         if found is None:
             return
         turn.round.cache = found
-        usage = turncost.cut_off(found, reported=bool(turn.round.usage.input_tokens))
+        usage = turn_usage.cut_off_usage(found, reported=bool(turn.round.usage.input_tokens))
         turn.requests.append(cut_data(found, turn, usage))

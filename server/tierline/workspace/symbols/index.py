@@ -17,7 +17,7 @@ from attrs import define, evolve, field
 from tierline import disk
 from tierline.context.refusals import Refusal
 from tierline.context.retrieval.corpus import Corpus, document
-from tierline.context.retrieval.graph import done, ranking
+from tierline.context.retrieval.graph import ranking, run_to_end
 from tierline.context.retrieval.symbol import SourceFile, Symbol
 from tierline.workspace.decoding import decode
 from tierline.workspace.secrets import redact
@@ -228,7 +228,7 @@ class SymbolIndex:
     def central(self) -> dict[str, float]:
         """Rank of every file in the reference graph, by key; without regard to any prompt."""
         if self._central is None:
-            done(self.settling())
+            run_to_end(self.settling())
         return self._ranks
 
     @property

@@ -25,10 +25,10 @@ def context_line(decided: ContextPlan, mode: ContextMode) -> str:
     parts += [f"{pages} page{'s' * (pages != 1)}"] if pages else []
     cut = sum(e.section is Section.FILES and e.whole_tokens > 0 for e in decided.included)
     parts.append(f"{files} file{'s' * (files != 1)}" + (f" ({cut} cut)" if cut else ""))
-    return f"{', '.join(parts)} · {short(decided.tokens)} tokens · CTX {mode.value}"
+    return f"{', '.join(parts)} · {short_count(decided.tokens)} tokens · CTX {mode.value}"
 
 
-def short(tokens: int) -> str:
+def short_count(tokens: int) -> str:
     """``999``, ``2.1k``, ``103k``, ``1.25M``: as the clients write sizes beside this line."""
     if tokens < 1_000:
         return str(tokens)

@@ -8,7 +8,7 @@ from tierline import protocol as p
 from tierline.history.usage import Figures, TurnUsage, turn_usage
 
 
-def finished(
+def finished_event(
     turn_id: str,
     outcome: p.TurnOutcome,
     message: p.ChatMessage | None,
@@ -20,28 +20,33 @@ def finished(
     if message is not None:
         show_usage(message, found)
     return p.TurnFinished(
-        turn_id, outcome, message=message, usage=total(found), last=last(found), cache=cache
+        turn_id,
+        outcome,
+        message=message,
+        usage=total_usage(found),
+        last=last_usage(found),
+        cache=cache,
     )
 
 
 def show_usage(message: p.ChatMessage, found: TurnUsage | None) -> None:
     """The event that shows the turn's figures with this message; None if there are none."""
-    message.usage, message.last = total(found), last(found)
+    message.usage, message.last = total_usage(found), last_usage(found)
     outcome = "" if found is None else found.outcome
     message.cache_outcome = p.known(p.CacheOutcome, outcome, None)
 
 
-def total(found: TurnUsage | None) -> p.UsageInfo | None:
+def total_usage(found: TurnUsage | None) -> p.UsageInfo | None:
     """The sum over the turn's requests; None if none was answered."""
     return None if found is None else _info(found.total)
 
 
-def last(found: TurnUsage | None) -> p.UsageInfo | None:
+def last_usage(found: TurnUsage | None) -> p.UsageInfo | None:
     """The last of several requests; None if there is only one, which is the sum already."""
     return None if found is None or found.total.requests == 1 else _info(found.last)
 
 
-def cut_off(found: p.CacheReport, *, reported: bool) -> p.UsageInfo:
+def cut_off_usage(found: p.CacheReport, *, reported: bool) -> p.UsageInfo:
     """Figures of a request whose reply was cut off: it is paid for all the same."""
     return p.UsageInfo(
         input_tokens=found.input_tokens,
