@@ -23,7 +23,7 @@ from tierline.folder import FOLDER
 from tierline.network import Network
 from tierline.providers import registry
 
-_MOST_BYTES = 1_000_000
+_MAX_BYTES = 1_000_000
 """Of a settings file."""
 _POSITIVE: Any = validators.gt(0)
 _NOT_NEGATIVE: Any = validators.ge(0)
@@ -387,7 +387,7 @@ def _read(
     for path in files:
         try:
             place = path if path == own else disk.resolved(path)  # links in dotfiles are the user's
-            yield str(path), tomllib.loads(disk.read_text(place, _MOST_BYTES))
+            yield str(path), tomllib.loads(disk.read_text(place, _MAX_BYTES))
         except FileNotFoundError:
             continue
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

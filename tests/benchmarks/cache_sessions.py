@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tierline.context.tiers.churn import churn
-from tierline.workspace.commits import MOST_COMMITS
+from tierline.workspace.commits import MAX_COMMITS
 
 KINDS = ("typical", "edit-heavy", "read-mostly", "long", "often cold", "many files")
 _WORDS = """
@@ -175,7 +175,7 @@ def _retold(
 def _before(repository: Path, commit: str) -> list[set[str]]:
     """The paths that earlier commits touched, the newest first, as the product reads them."""
     log = _git(
-        repository, "log", "--no-merges", "--no-renames", "--name-only", "-n", str(MOST_COMMITS),
+        repository, "log", "--no-merges", "--no-renames", "--name-only", "-n", str(MAX_COMMITS),
         "--format=%x01", f"{commit}^",
     )  # fmt: skip
     return [set(record.split()) for record in log.split("\x01")[1:]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lsp.conftest import Start
-from tierline.tools.reading import PAGE, SMALLEST_PAGE, page_for
+from tierline.tools.reading import MIN_PAGE, PAGE, page_for
 from wire.agents import Use, calls, results, says
 from wire.servers import wire_server
 
@@ -47,4 +47,4 @@ async def test_the_same_bytes_are_sent_once_and_anew_when_they_changed(
 def test_a_small_window_gets_small_pages() -> None:
     assert page_for(200_000) == PAGE
     assert page_for(32_000) == 16_000
-    assert page_for(4_000) == SMALLEST_PAGE
+    assert page_for(4_000) == MIN_PAGE

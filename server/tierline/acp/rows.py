@@ -25,7 +25,7 @@ KINDS: dict[str, schema.ToolKind] = {
     "search_code": "search",
     "suggest_pins": "other",
 }
-MOST_TASKS = 50
+MAX_TASKS = 50
 """Tasks of a plan."""
 _TASK = re.compile(r"^[ \t]*[-*+] \[([ xX])\] (.+)$", re.M)
 STATES: dict[str, schema.ToolCallStatus] = {
@@ -89,7 +89,7 @@ def plan(text: str) -> list[schema.PlanEntry]:
         if mark == " ":
             status, begun = "pending" if begun else "in_progress", True
         entries.append(helpers.plan_entry(words.strip(), status=status))
-    return entries[:MOST_TASKS]
+    return entries[:MAX_TASKS]
 
 
 def usage(usage: p.UsageInfo | None) -> schema.Usage | None:

@@ -34,13 +34,13 @@ from tierline.workspace.decoding import decode, encode_back
 
 log = logging.getLogger(__name__)
 
-_LONGEST_CHARACTER = 4
+_MAX_CHARACTER_LENGTH = 4
 """Bytes of UTF-8; the protocol limits bytes."""
 CLIENT_SECONDS = 20.0
 """Longest wait for the client's answer, so that it cannot hold up a turn for ever."""
 FAULTS = (RequestError, ConnectionError, TimeoutError, ValueError)
 """Exceptions of a request to the client: an error, no answer, or an answer of another form."""
-_MOST_BYTES = 64 * 1024 * 1024
+_MAX_BYTES = 64 * 1024 * 1024
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -157,7 +157,7 @@ class AcpWorkbench:
                     command=program,
                     args=arguments,
                     cwd=command.folder,
-                    output_byte_limit=command.most_characters * _LONGEST_CHARACTER,
+                    output_byte_limit=command.most_characters * _MAX_CHARACTER_LENGTH,
                 )
         except FAULTS as error:
             return CommandEnd("", error=f"the client opened no terminal ({_said(error)})")
@@ -314,7 +314,7 @@ def _on_disk(uri: str) -> str | None:
     """The text as an editor reads it: decoded, its line ends as they are. None if it is none."""
     path = _path(uri)
     try:
-        data = disk.read(disk.resolved(path), _MOST_BYTES) if path is not None else None
+        data = disk.read(disk.resolved(path), _MAX_BYTES) if path is not None else None
     except (OSError, ValueError):
         return None
     if data is None or not isinstance(found := decode(data), FileText):
@@ -333,7 +333,7 @@ def _apply_on_disk(change: FileChange) -> ApplyResult:
             disk.create(place, changed("", change.changes).encode(), mode=0o666)
             return ApplyResult(True)
         place = disk.resolved(path)
-        before = decode(disk.read(place, _MOST_BYTES))
+        before = decode(disk.read(place, _MAX_BYTES))
         if not isinstance(before, FileText):
             return ApplyResult(False, "it is no text any more")
         after = changed(before.text, change.changes)

@@ -15,8 +15,8 @@ from tierline.errors import TierlineError
 from tierline.localization.templates import is_number
 from tierline.localization.translator import translate_label
 
-_LONGEST_NAME = 34
-_LEAST_WORDS = 14
+_MAX_NAME_LENGTH = 34
+_MIN_WORDS = 14
 """Cells that a column of words needs at least; it wraps."""
 _EDGES = 3
 """Cells of a column's border and padding."""
@@ -28,7 +28,7 @@ def print_table(
     rows: Sequence[Sequence[str]],
     *,
     total: bool = False,
-    least: int = _LONGEST_NAME,
+    least: int = _MAX_NAME_LENGTH,
 ) -> None:
     """Print rows as a table, or one below the other where the terminal is too narrow for it.
 
@@ -43,9 +43,9 @@ def print_table(
     rows = [[printable(how(cell)) for how, cell in zip(shown, row, strict=True)] for row in rows]
     widths = [max(map(cell_len, cells)) for cells in zip(*rows, strict=True)]
     widths = [max(w, cell_len(name)) for w, (name, _) in zip(widths, columns, strict=True)]
-    first = min(widths[0], _LONGEST_NAME)
+    first = min(widths[0], _MAX_NAME_LENGTH)
     others = sum(
-        _EDGES + (width if figures else min(width, _LEAST_WORDS))
+        _EDGES + (width if figures else min(width, _MIN_WORDS))
         for width, (_, figures) in zip(widths[1:], columns[1:], strict=True)
     )
     room = out.width - others - _EDGES - 1

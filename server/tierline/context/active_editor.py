@@ -15,7 +15,7 @@ from tierline.context.retrieval.symbol import Symbol
 
 WHOLE_CHARACTERS = 24_000
 """Characters of a file that is sent whole, about 6,000 tokens."""
-MOST_LINES = 200
+MAX_LINES = 200
 """Lines of a larger file that go with the prompt."""
 
 
@@ -39,10 +39,10 @@ def around(place: ActiveEditor, symbols: Iterable[Symbol], lines: int) -> tuple[
     last = max(first, place.last_line)
     for symbol in enclosing(symbols, place.cursor_line or first):
         wider = (min(first, symbol.line), max(last, symbol.end))
-        if wider[1] - wider[0] < MOST_LINES:
+        if wider[1] - wider[0] < MAX_LINES:
             first, last = wider
             break
-    return first, min(last, lines, first + MOST_LINES - 1)
+    return first, min(last, lines, first + MAX_LINES - 1)
 
 
 def enclosing(symbols: Iterable[Symbol], line: int) -> list[Symbol]:

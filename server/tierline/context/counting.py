@@ -58,7 +58,7 @@ class Encoder(Protocol):
         ...
 
 
-_LONGEST_RUN = 131_072
+_MAX_RUN_LENGTH = 131_072
 
 Countable: TypeAlias = Any
 """``str``, a block, ``PromptBlock``, ``PromptMessage``, ``ToolSpec``, ``Prompt``, any object with
@@ -363,7 +363,7 @@ def _bounded(parts: Iterable[str]) -> Iterator[str]:
     or two.
     """
     for part in parts:
-        yield from (part[at : at + _LONGEST_RUN] for at in range(0, len(part), _LONGEST_RUN))
+        yield from (part[at : at + _MAX_RUN_LENGTH] for at in range(0, len(part), _MAX_RUN_LENGTH))
 
 
 _SIZERS: dict[type, Callable[[TokenCounter, Any], _Size]] = {

@@ -11,7 +11,7 @@ from tierline.context.fileentry import FileEntry
 from tierline.context.text import clip, sha256
 
 _CUT_STEPS = 12
-_LEAST_FILL = 0.7
+_MIN_FILL = 0.7
 
 
 class Counts(Protocol):
@@ -67,7 +67,7 @@ class RenderCache:
         cut = self._cut.get(entry.key)
         if cut is not None and cut.of == entry.sha256:
             used = counter.count(cut.text)
-            if max_tokens * _LEAST_FILL <= used <= max_tokens:
+            if max_tokens * _MIN_FILL <= used <= max_tokens:
                 return cut, used, tokens
         text, used = cut_file(entry, counter, max_tokens, tokens)
         cut = self._cut[entry.key] = RenderedFile(entry.sha256, text, sha256(text), cut=True)

@@ -97,7 +97,7 @@ class _Patches:
         return math.ceil(self.patches * self.each)
 
 
-_LARGEST_PATCHES = (8000 // 32) ** 2
+_MAX_PATCHES = (8000 // 32) ** 2
 """Patches of a square of 8,000 pixels, larger than any service accepts."""
 
 _RULES: dict[ImageRule, _Scaled | _Tiles | _Patches] = {
@@ -108,7 +108,7 @@ _RULES: dict[ImageRule, _Scaled | _Tiles | _Patches] = {
     ImageRule.OPENAI_TILES_O: _Tiles(base=75, each=150),
     ImageRule.OPENAI_TILES_MINI: _Tiles(base=2833, each=5667),
     ImageRule.OPENAI_PATCHES: _Patches(each=1.2, patches=10_000),
-    ImageRule.OPENAI_PATCHES_ORIGINAL: _Patches(each=1.2, patches=_LARGEST_PATCHES),
+    ImageRule.OPENAI_PATCHES_ORIGINAL: _Patches(each=1.2, patches=_MAX_PATCHES),
     ImageRule.OPENAI_PATCHES_MINI: _Patches(each=1.62, patches=1536),
     ImageRule.OPENAI_PATCHES_NANO: _Patches(each=2.46, patches=1536),
     ImageRule.UNKNOWN: _Scaled(edge=2576, tokens=4784),

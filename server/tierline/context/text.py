@@ -15,7 +15,7 @@ _CONTINUES = re.compile(
     "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u1ab0-\u1aff\u1dc0-\u1dff\u200d\u20d0-\u20ff\u302a-\u302f"
     "\u3099\u309a\ufe00-\ufe0f\ufe20-\ufe2f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
 )
-_LONGEST_CLUSTER = 32
+_MAX_CLUSTER_LENGTH = 32
 
 
 def well_formed(text: str) -> str:
@@ -59,9 +59,9 @@ def clip(text: str, limit: int) -> str:
         return ""
     if len(text) <= limit:
         return well_formed(text)
-    text = well_formed(text[: limit + _LONGEST_CLUSTER])
+    text = well_formed(text[: limit + _MAX_CLUSTER_LENGTH])
     cut = min(limit, len(text))
-    floor = max(cut - _LONGEST_CLUSTER, 0)
+    floor = max(cut - _MAX_CLUSTER_LENGTH, 0)
     place = cut
     while place > floor and _inside(text, place):
         place -= 1
@@ -74,9 +74,9 @@ def clip_end(text: str, limit: int) -> str:
         return ""
     if len(text) <= limit:
         return well_formed(text)
-    text = well_formed(text[-(limit + _LONGEST_CLUSTER) :])
+    text = well_formed(text[-(limit + _MAX_CLUSTER_LENGTH) :])
     place = max(len(text) - limit, 0)
-    ceiling = min(place + _LONGEST_CLUSTER, len(text))
+    ceiling = min(place + _MAX_CLUSTER_LENGTH, len(text))
     start = place
     while start < ceiling and _inside(text, start):
         start += 1

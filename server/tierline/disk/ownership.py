@@ -31,7 +31,7 @@ TOKEN = "owner"  # noqa: S105 (a name)
 """The file with the token, in a ``.tierline``."""
 FolderStatus: TypeAlias = Literal["absent", "empty", "ours", "unknown", "unfit"]
 _TOKEN_BYTES = 32
-_MOST_BYTES = 10_000
+_MAX_BYTES = 10_000
 
 
 @frozen
@@ -98,7 +98,7 @@ def should_notify(chosen: Home) -> bool:
     """
     said = chosen.folder / "said"
     try:
-        if chosen.why and files.read(said, _MOST_BYTES) == chosen.why.encode():
+        if chosen.why and files.read(said, _MAX_BYTES) == chosen.why.encode():
             return False
     except OSError:
         pass
@@ -152,7 +152,7 @@ def _known(folder: Path, found: os.stat_result) -> bool:
     """Whether the token is ours, and the folder is where it was, or was moved here as a whole."""
     try:
         token = files.read(folder / TOKEN, 2 * _TOKEN_BYTES).decode("ascii")
-        known: Any = json.loads(files.read(_record(token), _MOST_BYTES))
+        known: Any = json.loads(files.read(_record(token), _MAX_BYTES))
     except (OSError, ValueError):
         return False
     if not isinstance(known, dict):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-_LONGEST_WORD = 100
+_MAX_WORD_LENGTH = 100
 _CJK = (
     (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F),
     (0x2B740, 0x2B81F), (0x2B820, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
@@ -43,7 +43,7 @@ class WordPiece:
         return known
 
     def _cut(self, word: str) -> tuple[int, ...]:
-        if len(word) > _LONGEST_WORD:
+        if len(word) > _MAX_WORD_LENGTH:
             return (self._unknown,)
         pieces: list[int] = []
         place = 0

@@ -18,7 +18,7 @@ KIND = "refactor.tierline"
 """Kind of actions for any code; menus show them with the refactorings."""
 FIX = "quickfix.tierline.fix"
 """Kind of actions for a diagnostic of another server."""
-MOST_FIXES = 5
+MAX_FIXES = 5
 _COMMAND = "tierline.chat.ask"
 _CLIENT = "tierline.ask"
 """A command of the client, which asks the user for a question and then runs ``_COMMAND``."""
@@ -53,7 +53,7 @@ def actions(
         "selected": selected,
     }
     foreign = [d for d in params.context.diagnostics if d.source != "Tierline"]
-    for found in foreign[:MOST_FIXES]:
+    for found in foreign[:MAX_FIXES]:
         title = f"Fix with Tierline: {clip(' '.join(found.message.split()), 60)}"
         given = {**argument, "what": "fix", "problems": [_problem(uri, found)]}
         command = lsp.Command(title, _COMMAND, arguments=[given])

@@ -19,10 +19,10 @@ from typing import Any
 
 TOKEN_VARIABLE = "TIERLINE_TCP_TOKEN"  # noqa: S105 - the variable's name
 """A token of the user's own choice; without it one is made for each start."""
-_LEAST_TOKEN = 16
+_MIN_TOKEN = 16
 _SECONDS = 10.0
-_MOST_BYTES = 1_000_000
-_MOST_HEADERS = 4
+_MAX_BYTES = 1_000_000
+_MAX_HEADERS = 4
 _HEADER = re.compile(rb"(?i:Content-(?:Length|Type)): [ -~]{1,100}\r\n")
 _LENGTH = re.compile(rb"(?i:Content-Length): (\d{1,9})\r\n")
 
@@ -44,8 +44,8 @@ def token() -> str:
         ValueError: the one in the environment is too short to be a secret.
     """
     given = os.environ.get(TOKEN_VARIABLE, "")
-    if given and len(given) < _LEAST_TOKEN:
-        raise ValueError(f"{TOKEN_VARIABLE} must have at least {_LEAST_TOKEN} characters.")
+    if given and len(given) < _MIN_TOKEN:
+        raise ValueError(f"{TOKEN_VARIABLE} must have at least {_MIN_TOKEN} characters.")
     return given or secrets.token_urlsafe(24)
 
 
@@ -53,7 +53,7 @@ class AuthenticatedReader:
     """A connection whose first message was read for the check and is replayed."""
 
     def __init__(self, first: bytes, rest: asyncio.StreamReader) -> None:
-        self._first = asyncio.StreamReader(limit=_MOST_BYTES * 2)
+        self._first = asyncio.StreamReader(limit=_MAX_BYTES * 2)
         self._first.feed_data(first)
         self._first.feed_eof()
         self._rest = rest
@@ -79,7 +79,7 @@ async def authenticate(reader: asyncio.StreamReader, expected: str) -> Authentic
 
 async def _first(reader: asyncio.StreamReader, expected: str) -> bytes | None:
     head, length = b"", 0
-    for _ in range(_MOST_HEADERS):
+    for _ in range(_MAX_HEADERS):
         line = await reader.readline()
         if line == b"\r\n":
             break
@@ -90,7 +90,7 @@ async def _first(reader: asyncio.StreamReader, expected: str) -> bytes | None:
             length = int(match[1])
     else:
         return None
-    if not 0 < length <= _MOST_BYTES:
+    if not 0 < length <= _MAX_BYTES:
         return None
     body = await reader.readexactly(length)
     try:

@@ -21,7 +21,7 @@ CONNECT_SECONDS = 20.0
 """How long a server may take to start and to list its tools."""
 CALL_SECONDS = 120.0
 """How long one call may take."""
-MOST_TOOLS = 100
+MAX_TOOLS = 100
 """Tools of one server; the rest is not offered."""
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
@@ -111,7 +111,7 @@ class ServerConnection:
             async with contextlib.AsyncExitStack() as stack:
                 client = await stack.enter_async_context(await self._connected(stack))
                 listed = await client.list_tools()
-                self.tools = tuple(_tool(tool) for tool in listed.tools[:MOST_TOOLS])
+                self.tools = tuple(_tool(tool) for tool in listed.tools[:MAX_TOOLS])
                 self._client = client
                 if not ready.done():
                     ready.set_result(None)

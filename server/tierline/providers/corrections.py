@@ -14,7 +14,7 @@ from tierline.providers.errors import RequestFailed
 from tierline.providers.profile import Profile, Profiles, corrected, sentence
 from tierline.providers.refusals import refusal
 
-MOST_CORRECTIONS = 8
+MAX_CORRECTIONS = 8
 _CORRECTABLE = frozenset({"bad_request", "unavailable", "thinking_unknown"})
 
 
@@ -45,7 +45,7 @@ class Corrections:
             return None
         if error.code == "thinking_unknown" and prompt.thinking.drop:
             return None  # other refusals about thinking are handled in ``Recall``
-        found = refusal(said, self.request.body) if len(self._sent) <= MOST_CORRECTIONS else None
+        found = refusal(said, self.request.body) if len(self._sent) <= MAX_CORRECTIONS else None
         changed = corrected(self._profile, found) if found is not None else {}
         if found is None or not changed:
             return None

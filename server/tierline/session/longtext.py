@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar
 
 LONG = 20_000
 """Characters that a search for secrets, links or mentions takes a few milliseconds for."""
-MOST_SEARCHED = 20_000
+MAX_SEARCHED = 20_000
 """Characters at each end of a prompt that are used to find what it is about."""
 
 _P = ParamSpec("_P")
@@ -28,6 +28,6 @@ def both_ends(text: str) -> str:
     """The text to search by. A prompt of megabytes is mostly pasted text; the question comes before
     or after it.
     """
-    if len(text) <= 2 * MOST_SEARCHED:
+    if len(text) <= 2 * MAX_SEARCHED:
         return text
-    return f"{text[:MOST_SEARCHED]}\n{text[-MOST_SEARCHED:]}"
+    return f"{text[:MAX_SEARCHED]}\n{text[-MAX_SEARCHED:]}"

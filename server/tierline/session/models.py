@@ -51,7 +51,7 @@ from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
 from tierline.session.state.thinking_refusals import ThinkingRefusals
 
-MOST_BODY_BYTES = 32_000_000
+MAX_BODY_BYTES = 32_000_000
 """Bytes; Anthropic accepts this much, others as much or more. A refusal lowers it."""
 _SMALLER_BODY = 0.6
 
@@ -343,7 +343,7 @@ class ModelService:
         """The largest request body that is sent, in bytes."""
         choice = self._choice_or_none()
         learnt = self._profiles.of(choice.base_url, choice.model).max_body_bytes if choice else 0
-        return learnt or MOST_BODY_BYTES
+        return learnt or MAX_BODY_BYTES
 
     def on_answer(self) -> None:
         """Called when the model has answered: ask its server once for its own facts. The model is

@@ -9,7 +9,7 @@ from tierline.context.models import ModelFacts
 from tierline.providers.profile import Profile, started
 from tierline.store.profiles import ProfileStore
 
-MOST_MARKS = 4
+MAX_MARKS = 4
 """Breakpoints of a request through a gateway: as many as Anthropic accepts."""
 
 
@@ -30,7 +30,7 @@ class ServerProfiles(ProfileStore):
 def profiled(facts: ModelFacts, profile: Profile) -> ModelFacts:
     """The facts of a model, corrected by its server's profile."""
     if profile.marks and not facts.explicit_markers:
-        facts = evolve(facts, caching="explicit", max_marks=MOST_MARKS, ttls=("5m",))
+        facts = evolve(facts, caching="explicit", max_marks=MAX_MARKS, ttls=("5m",))
     if not profile.pictures:
         facts = evolve(facts, image_rule=ImageRule.NONE)
     if profile.max_output_tokens:

@@ -16,7 +16,7 @@ from tierline.history.events import EventKind, LogEvent
 from tierline.history.messages import Message
 from tierline.store.log import HistoryLog
 
-MOST_RECORDS = 1_000_000
+MAX_RECORDS = 1_000_000
 _ORDER = frozenset(
     {
         EventKind.SESSION,
@@ -85,7 +85,7 @@ def entries(path: Path) -> Iterator[Message | LogEvent]:
         if entry is not None and entry.id not in seen:
             seen.add(entry.id)
             yield entry
-            if len(seen) == MOST_RECORDS:
+            if len(seen) == MAX_RECORDS:
                 return
 
 

@@ -22,7 +22,7 @@ SHARE_OF_BEST = 0.4
 """Groups that score less than this share of the best one are left out: they share only common words
 with the prompt, and recency would push them up.
 """
-LONGEST_QUERY = 64
+MAX_QUERY_LENGTH = 64
 """Words of a prompt that are searched for; more slow the ranking down and change little."""
 
 
@@ -46,7 +46,7 @@ class GroupSearch:
 
     def rank(self, turns: Sequence[Group], words: Sequence[str]) -> list[str]:
         """Ids of the groups that contain any of the words, best first."""
-        expression = match_any([well_formed(w) for w in words][:LONGEST_QUERY])
+        expression = match_any([well_formed(w) for w in words][:MAX_QUERY_LENGTH])
         if not expression:
             return []
         with self._lock:

@@ -19,7 +19,7 @@ from tierline.history.messages import Message
 from tierline.store.errors import StorageError, workspace_gone
 
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
-MOST_BYTES = 64 * 1024 * 1024
+MAX_BYTES = 64 * 1024 * 1024
 """Bytes; larger files were not stored by us."""
 _FRESH = 3_600.0
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -59,7 +59,7 @@ class ImageStore:
         if not _NAME.fullmatch(ref):
             return None
         try:
-            raw = disk.read(self.folder / ref, MOST_BYTES)
+            raw = disk.read(self.folder / ref, MAX_BYTES)
         except OSError:
             return None
         stem = ref.partition(".")[0]

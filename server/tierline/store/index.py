@@ -37,7 +37,7 @@ _SUMMARY = (
     " FROM session"
 )
 _FINGERPRINT = 2048
-_MOST_PIECES = 1000
+_MAX_PIECES = 1000
 """Each transaction adds one; FTS5 could not open more than 2,000."""
 
 
@@ -296,7 +296,7 @@ class Index:
                 start = 0
             if self.log.size() - start > BULK_BYTES:
                 # Merging the pieces of the word index waits until everything is in.
-                _configure_words(db, automerge=0, crisismerge=_MOST_PIECES)
+                _configure_words(db, automerge=0, crisismerge=_MAX_PIECES)
                 _set_meta(db, "merge", 1)
             batch, end, skipped = IndexBatch(db), start, 0
             while end - start < BULK_BYTES:

@@ -24,8 +24,8 @@ log = logging.getLogger(__name__)
 
 FILE = "profiles.json"
 FORGET_AFTER_SECONDS = 30 * 24 * 3600
-_MOST_BYTES = 1_000_000
-_MOST_ROWS = 500
+_MAX_BYTES = 1_000_000
+_MAX_ROWS = 500
 
 
 @frozen
@@ -80,7 +80,7 @@ class ProfileStore:
                 fields["without"] = list(dict.fromkeys(known))
             reasons = [*(r for r in row["reasons"] if r != why), why][-20:]
             self._rows[key] = {**row, "fields": fields, "reasons": reasons, "at": self._clock()}
-            while len(self._rows) > _MOST_ROWS:
+            while len(self._rows) > _MAX_ROWS:
                 self._rows.pop(min(self._rows, key=lambda k: float(self._rows[k]["at"])))
             self._write()
 
@@ -122,7 +122,7 @@ class ProfileStore:
             seen = (status.st_mtime_ns, status.st_size)
             if seen == self._seen:
                 return
-            value = json.loads(files.read_text(self._file, _MOST_BYTES))
+            value = json.loads(files.read_text(self._file, _MAX_BYTES))
         except FileNotFoundError:
             return
         except (OSError, ValueError) as error:

@@ -37,7 +37,7 @@ from tierline.store.errors import StorageError
 from tierline.store.log import HistoryLog, encode_line
 
 FOLDER = "snapshots"
-MOST_CONTENT = 5_000_000
+MAX_CONTENT = 5_000_000
 """Bytes of a file whose content is kept; a larger one is left out, which is said."""
 _KEPT_SHARE = 0.75
 """Share of the limit that is still used after pruning."""
@@ -88,9 +88,9 @@ class SnapshotStore:
     def load(self, sha: str) -> bytes | None:
         """A content by its hash; None if it was forgotten or is damaged."""
         try:
-            packed = disk.read(self._path(sha), 2 * MOST_CONTENT)
+            packed = disk.read(self._path(sha), 2 * MAX_CONTENT)
             unpacker = zlib.decompressobj()
-            data = unpacker.decompress(packed, MOST_CONTENT + 1)
+            data = unpacker.decompress(packed, MAX_CONTENT + 1)
         except (OSError, ValueError, zlib.error):
             return None
         return data if hashlib.sha256(data).hexdigest() == sha else None

@@ -20,7 +20,7 @@ MAX_TERMS = 300
 """Limit on words that contain a part. Beyond it the vocabulary cannot narrow the search, and the
 text is scanned.
 """
-LONGEST_TERM = 64
+MAX_TERM_LENGTH = 64
 _ROWS = 200
 _TERMS = 50
 _FULL_SHARE = 0.25
@@ -139,7 +139,7 @@ def _take_some(db: sqlite3.Connection, found: list[str], *, begins: bool, last: 
         for table in ("term", "terms"):
             db.execute(f"DELETE FROM {table}")  # noqa: S608 - our own names
         db.execute("DELETE FROM meta WHERE key = 'vocabulary'")
-    kept = [(term,) for term in found if 3 <= len(term) <= LONGEST_TERM]
+    kept = [(term,) for term in found if 3 <= len(term) <= MAX_TERM_LENGTH]
     db.executemany("INSERT OR IGNORE INTO term VALUES (?)", kept)
     db.executemany("INSERT INTO terms (term) VALUES (?)", kept)
     if len(found) < _TERMS:
@@ -152,7 +152,7 @@ def _take_some(db: sqlite3.Connection, found: list[str], *, begins: bool, last: 
 
 def _take(db: sqlite3.Connection, found: Iterable[str], last: int) -> None:
     for term in found:
-        if 3 <= len(term) <= LONGEST_TERM:
+        if 3 <= len(term) <= MAX_TERM_LENGTH:
             new = db.execute("INSERT OR IGNORE INTO term VALUES (?)", (term,)).rowcount
             if new:
                 db.execute("INSERT INTO terms (term) VALUES (?)", (term,))

@@ -23,13 +23,13 @@ from tierline.workspace.loader import Loader
 
 PAGE = DEFAULTS.page - 400
 """Characters of file text on the largest page; the rest is for path, fence and note."""
-SMALLEST_PAGE = 4_600
+MIN_PAGE = 4_600
 LISTING = DEFAULTS.full - 400
 """Characters of a list of names or matches."""
 _SHARE = 0.5
 """Characters of a page for each token of the model's window: an eighth of it, at four a token."""
-MOST_NAMES = 400
-MOST_GLOB = 1000
+MAX_NAMES = 400
+MAX_GLOB = 1000
 """Characters of a glob. Longer ones fit no path and are slow to compile."""
 SECONDS = 10.0
 """A listing that takes longer is cut off, and says so."""
@@ -64,7 +64,7 @@ LIST_FILES = ToolSpec(
             "folder": {"type": "string", "description": "Folder to list; default: all."},
             "pattern": {
                 "type": "string",
-                "maxLength": MOST_GLOB,
+                "maxLength": MAX_GLOB,
                 "description": "Glob over the path or the name.",
             },
         },
@@ -90,7 +90,7 @@ def tools(loader: Loader, window: Callable[[], int] = lambda: 2 * PAGE) -> tuple
 
 def page_for(window: int) -> int:
     """Characters of a page for a window of so many tokens."""
-    return max(SMALLEST_PAGE, min(PAGE, int(window * _SHARE)))
+    return max(MIN_PAGE, min(PAGE, int(window * _SHARE)))
 
 
 def read_file(loader: Loader, arguments: Mapping[str, Any], most: int = PAGE) -> ToolOutput:
@@ -140,7 +140,7 @@ def list_files(loader: Loader, arguments: Mapping[str, Any]) -> ToolOutput:
             if not matches(place.key, pattern):
                 continue
             size += len(place.key) + 1
-            if len(names) == MOST_NAMES or size > LISTING:
+            if len(names) == MAX_NAMES or size > LISTING:
                 more = "(There are more files: name a folder or a pattern.)"
                 break
             names.append(render_path(place.key))

@@ -13,15 +13,15 @@ from tierline.context.fences import render_path
 from tierline.context.prompt import ToolSpec
 from tierline.context.refusals import Refusal
 from tierline.context.text import clip
-from tierline.tools.reading import LISTING, MOST_GLOB, matches, told
+from tierline.tools.reading import LISTING, MAX_GLOB, matches, told
 from tierline.tools.registry import Call, Tool, ToolOutput
 from tierline.workspace.listing import readable
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import ResolvedPath
 from tierline.workspace.secrets import redact
 
-MOST_LINES = 100
-MOST_BYTES = 2_000_000
+MAX_LINES = 100
+MAX_BYTES = 2_000_000
 """Larger files are not searched."""
 LINE = 200
 """Characters shown of a line, around the match."""
@@ -29,7 +29,7 @@ SECONDS = 10.0
 SLOW = "(The search took too long and was ended: name a folder or a pattern.)"
 LINE_SECONDS = 0.25
 """A pattern that takes longer on one line is given up: it may backtrack without end."""
-MOST_REPEATS = 100_000
+MAX_REPEATS = 100_000
 """Product of all repeat counts of a pattern: the library expands them when it compiles."""
 _COUNT = re.compile(r"\{\s*(?:\d*\s*,\s*)?(\d+)\s*(?:,\s*\d*\s*)?\}")
 
@@ -49,7 +49,7 @@ SEARCH_CODE = ToolSpec(
             "folder": {"type": "string", "description": "Folder or file to search; default: all."},
             "pattern": {
                 "type": "string",
-                "maxLength": MOST_GLOB,
+                "maxLength": MAX_GLOB,
                 "description": "Glob over the path, e.g. `*.py`.",
             },
         },
@@ -97,7 +97,7 @@ def _search(
     more, size, files = "", 0, 0
     try:
         for place in places:
-            current = loader.current(place, MOST_BYTES)
+            current = loader.current(place, MAX_BYTES)
             if isinstance(current, Refusal):
                 continue
             before = len(lines)
@@ -109,7 +109,7 @@ def _search(
                     continue
                 shown = f"{render_path(place.key)}:{number}: {redact(_around(line, *hit))[0]}"
                 size += len(shown) + 1
-                if len(lines) == MOST_LINES or size > LISTING:
+                if len(lines) == MAX_LINES or size > LISTING:
                     more = "(There are more matches: search for something rarer, or name a folder.)"
                     break
                 lines.append(shown)
@@ -138,8 +138,8 @@ def _matcher(arguments: Mapping[str, Any]) -> Match:
             return None if at < 0 else (at, at + len(wanted))
 
         return plain
-    if math.prod(max(int(count), 1) for count in _COUNT.findall(query)) > MOST_REPEATS:
-        raise ValueError(f"its counts multiply to more than {MOST_REPEATS:,}")
+    if math.prod(max(int(count), 1) for count in _COUNT.findall(query)) > MAX_REPEATS:
+        raise ValueError(f"its counts multiply to more than {MAX_REPEATS:,}")
     import regex  # slow to import, and seldom needed
 
     try:

@@ -12,7 +12,7 @@ from tierline.workspace.paths import ResolvedPath, Roots
 _CELL = "vscode-notebook-cell:"
 _MARKUP = 1
 """``NotebookCellKind.Markup`` of the protocol."""
-_MOST_KEYS = 4096
+_MAX_KEYS = 4096
 
 
 class DocumentLike(Protocol):
@@ -99,7 +99,7 @@ class Buffers:
         if known is None or known[0] != roots.version:
             place = roots.resolve(uri)
             known = (roots.version, place.key if isinstance(place, ResolvedPath) else "")
-            if len(self._keys) > _MOST_KEYS:
+            if len(self._keys) > _MAX_KEYS:
                 self._keys.clear()
             self._keys[uri] = known
         return known[1]

@@ -28,13 +28,13 @@ from tierline.workspace.paths import ResolvedPath
 
 MOST_CHARACTERS = 60_000
 """Characters of all changes; the rest is left out, with a note."""
-MOST_FILES = 200
-_MOST_FILE = 300_000
+MAX_FILES = 200
+_MAX_FILE = 300_000
 """Characters of a file of the working tree that is compared."""
 _SECONDS = 10.0
 """Longest comparison of one folder's files."""
-_MOST_INDEX = 40_000_000
-_MOST_COMMITS = 30
+_MAX_INDEX = 40_000_000
+_MAX_COMMITS = 30
 _EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """Git's empty tree."""
 _REVISION = re.compile(r"(?!.*\.\.)\w[\w./@{}^~+-]{0,200}")
@@ -130,7 +130,7 @@ def _branch(loader: Loader, folder: str, name: str) -> _Part:
         if not fork or fork == tip:
             continue
         log = git.read(folder, "log", "--no-show-signature", "--no-mailmap", "-n",
-                       str(_MOST_COMMITS), "--format=%h %s", f"{fork}..{tip}")  # fmt: skip
+                       str(_MAX_COMMITS), "--format=%h %s", f"{fork}..{tip}")  # fmt: skip
         part = _between(loader, folder, ("diff-tree", "-r", fork, tip))
         return _Part(part.diff, part.files, part.left_out, _text(log).strip())
     return _Part("", 0)
@@ -143,7 +143,7 @@ def _between(loader: Loader, folder: str, command: Sequence[str]) -> _Part:
     shown = [name for name in names if _may_show(loader, folder, name)]
     if not shown:
         return _Part("", 0, len(names))
-    some = [f":(literal){name}" for name in shown[:MOST_FILES]]
+    some = [f":(literal){name}" for name in shown[:MAX_FILES]]
     raw = git.read(folder, verb, "-p", "-M", *_PLAIN, *rest, "--", *some,
                    most_bytes=4 * MOST_CHARACTERS + 4)  # fmt: skip
     return _Part(_text(raw), len(shown), len(names) - len(shown))
@@ -154,7 +154,7 @@ def _working(loader: Loader, folder: str) -> _Part:
     if not git.read(folder, "rev-parse", "--git-dir"):
         return _Part("", 0)
     head = _head(folder)
-    raw = git.read(folder, "ls-files", "--stage", "--debug", "-z", most_bytes=_MOST_INDEX)
+    raw = git.read(folder, "ls-files", "--stage", "--debug", "-z", most_bytes=_MAX_INDEX)
     names = []
     for raw_name, *stamp in _ENTRY.findall(raw):
         name = os.fsdecode(raw_name)
@@ -168,7 +168,7 @@ def _working(loader: Loader, folder: str) -> _Part:
     size = left_out = 0
     until = time.monotonic() + _SECONDS
     for name in sorted(set(names)):
-        if len(diffs) >= MOST_FILES or size >= MOST_CHARACTERS or time.monotonic() > until:
+        if len(diffs) >= MAX_FILES or size >= MOST_CHARACTERS or time.monotonic() > until:
             return _Part("".join(diffs), len(diffs), left_out, cut=True)
         if not _may_show(loader, folder, name):
             left_out += 1
@@ -194,7 +194,7 @@ def _compared(loader: Loader, folder: str, name: str, head: str) -> str:
         head_line = f"--- a/{name}\n+++ /dev/null\n"
     elif not blob:
         head_line = f"--- /dev/null\n+++ b/{name}\n"
-    if len(before) + len(after) > _MOST_FILE:
+    if len(before) + len(after) > _MAX_FILE:
         return f"{head_line}(The file is too large to be compared.)\n"
     return head_line + _ended(delta.make(before, after))
 
@@ -214,7 +214,7 @@ def _said(label: str, parts: Iterable[_Part]) -> ChangeSet:
     if head:
         lines += ["", *(f"> {line}".rstrip() for line in head.splitlines())]
     text = "\n".join(lines) + "\n" + fence(shown, "diff")
-    if cut or len(shown) < len(whole) or files > MOST_FILES:
+    if cut or len(shown) < len(whole) or files > MAX_FILES:
         text += "(There is more; only the beginning is given.)\n"
     if left_out:
         text += f"({left_out} of its files may not be shown.)\n"
@@ -231,7 +231,7 @@ def _open_below(loader: Loader, folder: str) -> list[str]:
     paths = (loader.roots.path_of(key) for key in loader.buffers.open_keys(loader.roots))
     names = [os.path.relpath(path, folder) for path in paths if path]
     inside = [name.replace(os.sep, "/") for name in names if not name.startswith("..")]
-    some = [f":(literal){name}" for name in inside[:MOST_FILES]]
+    some = [f":(literal){name}" for name in inside[:MAX_FILES]]
     return _names(git.read(folder, "ls-files", "-z", "--", *some)) if some else []
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from tierline.workspace import git
 
-MOST_COMMITS = 400
-MOST_BYTES = git.MOST_BYTES
+MAX_COMMITS = 400
+MAX_BYTES = git.MAX_BYTES
 
 
 def newest(folder: str) -> list[frozenset[str]]:
@@ -17,12 +17,12 @@ def newest(folder: str) -> list[frozenset[str]]:
     """
     raw = git.read(
         folder, "log", "--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv",
-        "--no-show-signature", "--name-only", "--relative", "-z", "-n", str(MOST_COMMITS),
-        "--format=%x01", most_bytes=MOST_BYTES,
+        "--no-show-signature", "--name-only", "--relative", "-z", "-n", str(MAX_COMMITS),
+        "--format=%x01", most_bytes=MAX_BYTES,
     )  # fmt: skip
     # The last record may be incomplete.
     records = raw.split(b"\x01")[1:]
-    if len(raw) >= MOST_BYTES:
+    if len(raw) >= MAX_BYTES:
         records = records[:-1]
     return [
         frozenset(os.fsdecode(name.lstrip(b"\n")) for name in record.split(b"\0") if name.strip())

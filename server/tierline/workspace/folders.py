@@ -10,7 +10,7 @@ from itertools import islice
 
 from tierline.context.refusals import Reason, Refusal, refuse
 
-MOST_ENTRIES = 200_000
+MAX_ENTRIES = 200_000
 """Entries of one folder; the rest is left out."""
 
 
@@ -34,9 +34,9 @@ def walk(
         folder = folders.pop()
         try:
             with os.scandir(folder) as listing:
-                found = sorted(islice(listing, MOST_ENTRIES), key=lambda item: item.name)
+                found = sorted(islice(listing, MAX_ENTRIES), key=lambda item: item.name)
                 if next(listing, None) is not None:
-                    more = f"only {MOST_ENTRIES:,} of its files were looked at"
+                    more = f"only {MAX_ENTRIES:,} of its files were looked at"
                     unreadable(refuse(folder, Reason.UNREADABLE, more))
         except OSError as error:
             unreadable(refuse(folder, Reason.UNREADABLE, error.strerror or "read error"))

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 
-MOST_BYTES = 4_000_000
+MAX_BYTES = 4_000_000
 """Bytes of output that are read: a commit may touch everything."""
 SECONDS = 10.0
 REST_SECONDS = 60.0
@@ -104,7 +104,7 @@ def end_all() -> None:
 
 
 def read(
-    folder: str, *arguments: str, most_bytes: int = MOST_BYTES, seconds: float = SECONDS
+    folder: str, *arguments: str, most_bytes: int = MAX_BYTES, seconds: float = SECONDS
 ) -> bytes:
     """Standard output of a command of ``READERS``, up to the given time and size; empty if git is
     missing or prints nothing. Blocking.

@@ -19,16 +19,16 @@ from attrs import frozen
 
 from tierline.context.refusals import Reason, Refusal
 from tierline.workspace import git
-from tierline.workspace.ignorefile import MOST_BYTES, IgnoreFile, Rule, as_bytes, as_name, parse
+from tierline.workspace.ignorefile import MAX_BYTES, IgnoreFile, Rule, as_bytes, as_name, parse
 from tierline.workspace.reading import Signature, read_file, signature
 from tierline.workspace.reserved import reserved
 
 IGNORE_FILES = (".gitignore", ".tierlineignore")
 """Read in each folder; later ones win over earlier ones of the same folder."""
-_MOST_LINE = 100_000
-_MOST_KEPT = 100_000
+_MAX_LINE = 100_000
+_MAX_KEPT = 100_000
 """Rules, of all files together, that are kept in memory."""
-_MOST_FOLDERS = 10_000
+_MAX_FOLDERS = 10_000
 """Folders whose verdict is cached."""
 RuleLevels: TypeAlias = list[tuple[int, IgnoreFile]]
 """Files of rules with the depth of their folder."""
@@ -136,7 +136,7 @@ class IgnoreRules:
         if folder:
             with self._lock:
                 self._folders[whole] = (version, excluding)
-                if len(self._folders) > _MOST_FOLDERS:
+                if len(self._folders) > _MAX_FOLDERS:
                     self._folders.popitem(last=False)
         return excluding
 
@@ -152,7 +152,7 @@ class IgnoreRules:
             old = self._files.pop(path, (None, None))[1]
             self._files[path] = (now, made)
             self.kept += _weight(made) - _weight(old)
-            while self.kept > _MOST_KEPT and len(self._files) > 1:
+            while self.kept > _MAX_KEPT and len(self._files) > 1:
                 self.kept -= _weight(self._files.popitem(last=False)[1][1])
             if known is not None or made is not None:
                 self._version += 1
@@ -161,13 +161,13 @@ class IgnoreRules:
     def _read(self, path: str) -> IgnoreFile | None:
         shown = os.path.relpath(path, self._top).replace(os.sep, "/")
         source = path if shown.startswith("../") else shown
-        read = read_file(source, path, MOST_BYTES)
+        read = read_file(source, path, MAX_BYTES)
         if not isinstance(read, Refusal):
             return parse(read.data.decode("latin-1"), source)
         if read.reason is not Reason.TOO_LARGE:  # git follows no link here either
             return None
         made = IgnoreFile(source)
-        made.refuse(f"more than {MOST_BYTES:,} bytes")
+        made.refuse(f"more than {MAX_BYTES:,} bytes")
         return made
 
     def _user_file(self) -> str:
@@ -214,7 +214,7 @@ def _linked(folder: str, marker: str) -> Repository:
 
 
 def _first_line(path: str) -> str:
-    read = read_file(path, os.path.realpath(path), _MOST_LINE)
+    read = read_file(path, os.path.realpath(path), _MAX_LINE)
     if isinstance(read, Refusal):
         return ""
     return os.fsdecode(read.data.partition(b"\n")[0]).strip()

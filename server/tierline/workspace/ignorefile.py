@@ -14,10 +14,10 @@ from attrs import define, field, frozen
 
 from tierline.workspace.wildmatch import compile_pattern
 
-MOST_BYTES = 1_000_000
-MOST_LINES = 50_000
-MOST_PATTERNS = 2_000
-MOST_PATTERN_CHARACTERS = 100_000
+MAX_BYTES = 1_000_000
+MAX_LINES = 50_000
+MAX_PATTERNS = 2_000
+MAX_PATTERN_CHARACTERS = 100_000
 """Limits of one file: its size and lines, and the number and text of the patterns that need
 matching.
 """
@@ -98,7 +98,7 @@ class IgnoreFile:
     _ends: dict[int, dict[str, _Last]] = field(factory=dict)
     """``*end``, by the length of the end."""
     _patterns: list[_Pattern] = field(factory=list)
-    _room: int = MOST_PATTERN_CHARACTERS
+    _room: int = MAX_PATTERN_CHARACTERS
     _refused: Rule | None = None
 
     def deciding(self, path: str, folder: bool) -> Rule | None:
@@ -146,7 +146,7 @@ class IgnoreFile:
             start = 0 if named else special.start()
             self._patterns.append(_Pattern(index, body[:start], body[start:], named, folders))
             self._room -= len(body)
-        if len(self._patterns) > MOST_PATTERNS or self._room < 0 or index >= MOST_LINES:
+        if len(self._patterns) > MAX_PATTERNS or self._room < 0 or index >= MAX_LINES:
             self.refuse("more patterns than can be tried in time")
 
     def refuse(self, why: str) -> None:

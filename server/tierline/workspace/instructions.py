@@ -30,19 +30,19 @@ from tierline.workspace.wildmatch import compile_pattern
 InstructionKind: TypeAlias = Literal[
     "agents", "claude", "gemini", "copilot", "cursor", "cline", "user"
 ]
-MOST_FILES = 60
+MAX_FILES = 60
 MOST_CHARACTERS = 40_000
 """Characters of one file with its imports; the rest is left out, with a note."""
-MOST_DEPTH = 5
+MAX_DEPTH = 5
 """Depth of imports in imported files."""
-_MOST_IMPORTS = 30
-_MOST_TRIED = 100
+_MAX_IMPORTS = 30
+_MAX_TRIED = 100
 """Names that are tried as imports: a hostile file may hold thousands that are none."""
-_MOST_LINKS = 10
-_MOST_ENTRIES = 500
+_MAX_LINKS = 10
+_MAX_ENTRIES = 500
 """Entries of one folder of rules."""
-_MOST_FOLDERS = 300
-_MOST_BRACES = 32
+_MAX_FOLDERS = 300
+_MAX_BRACES = 32
 _NESTED: tuple[tuple[str, InstructionKind], ...] = (
     ("AGENTS.md", "agents"),
     ("CLAUDE.md", "claude"),
@@ -109,7 +109,7 @@ def find(loader: Loader, files: Iterable[str]) -> list[Instruction]:
     found: list[Instruction] = []
     for root in loader.roots:
         prefix = f"{root.name}/" if len(loader.roots) > 1 else ""
-        for name, kind, folder in islice(_candidates(root.real, prefix, files), MOST_FILES):
+        for name, kind, folder in islice(_candidates(root.real, prefix, files), MAX_FILES):
             one = _read(loader, f"{prefix}{name}", kind, f"{prefix}{folder}")
             if one is not None and not any(one.text == other.text for other in found):
                 found.append(one)
@@ -156,7 +156,7 @@ def _candidates(
         for name in names_inside(root, folder, ending):
             yield f"{folder}/{name}", kind, ""
     inside = [file[len(prefix) :] for file in files if file.startswith(prefix)]
-    for folder in islice(_above(inside), _MOST_FOLDERS):
+    for folder in islice(_above(inside), _MAX_FOLDERS):
         for name, kind in _NESTED:
             if os.path.isfile(os.path.join(root, folder, name)):
                 yield f"{folder}{name}", kind, folder
@@ -187,7 +187,7 @@ def names_below(folder: Path, ending: str, depth: int = 3) -> list[str]:
     found: list[str] = []
     try:
         with os.scandir(folder) as listing:
-            entries = sorted(islice(listing, _MOST_ENTRIES), key=lambda entry: entry.name)
+            entries = sorted(islice(listing, _MAX_ENTRIES), key=lambda entry: entry.name)
     except OSError:
         return []
     for entry in entries:
@@ -196,7 +196,7 @@ def names_below(folder: Path, ending: str, depth: int = 3) -> list[str]:
             found += [f"{entry.name}/{name}" for name in inside]
         elif entry.is_file(follow_symlinks=False) and entry.name.endswith(ending):
             found.append(entry.name)
-    return found[:MOST_FILES]
+    return found[:MAX_FILES]
 
 
 def _read(loader: Loader, name: str, kind: InstructionKind, folder: str) -> Instruction | None:
@@ -239,17 +239,17 @@ def _imported(
     place = 0
     for mention in mentions(text):
         path = mention.path
-        if not ("/" in path or "." in path) or len(into.imports) >= _MOST_IMPORTS:
+        if not ("/" in path or "." in path) or len(into.imports) >= _MAX_IMPORTS:
             continue
         written = text[mention.start : mention.end]
         if path.startswith("~"):
             into.notices.append(f"{written} lies outside the workspace and is not read.")
             continue
         target = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
-        if target in tried or len(tried) >= _MOST_TRIED:
+        if target in tried or len(tried) >= _MAX_TRIED:
             continue
         tried.add(target)
-        loaded = loader.load(target, cap=4 * MOST_CHARACTERS) if depth < MOST_DEPTH else None
+        loaded = loader.load(target, cap=4 * MOST_CHARACTERS) if depth < MAX_DEPTH else None
         if loaded is None or isinstance(loaded, Refusal):
             if isinstance(loaded, Refusal) and (
                 loaded.confirmable or loaded.reason is Reason.TOO_LARGE
@@ -269,11 +269,11 @@ def _imported(
 def _linked(loader: Loader, name: str, text: str, into: Instruction) -> str:
     """The text, followed by the files of the workspace that its Markdown links name."""
     parts = [text]
-    for target, written in islice(_links(name, text), _MOST_TRIED):
+    for target, written in islice(_links(name, text), _MAX_TRIED):
         if target in (into.workspace_key, *into.imports):
             continue
-        if len(into.imports) >= _MOST_LINKS:
-            into.notices.append(f"Only the first {_MOST_LINKS} files that it links to are sent.")
+        if len(into.imports) >= _MAX_LINKS:
+            into.notices.append(f"Only the first {_MAX_LINKS} files that it links to are sent.")
             break
         loaded = loader.load(target)
         if isinstance(loaded, Refusal):
@@ -309,7 +309,7 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 def _patterns(glob: str) -> list[re.Pattern[str]]:
     """A pattern with its braces expanded. One without a slash matches in any folder."""
     found = []
-    for plain in islice(_braced(glob), _MOST_BRACES):
+    for plain in islice(_braced(glob), _MAX_BRACES):
         anchored = plain.removeprefix("./").removeprefix("/")
         paths = anchored if "/" in anchored else f"**/{anchored}"
         if paths.endswith("/"):

@@ -37,8 +37,8 @@ __all__ = ["FileChanges", "FolderLoad", "LoadedFile", "Loader"]
 _RACY_NS = 100_000_000
 """A file that changed this shortly before it was read may change again within one clock tick."""
 _CACHED = 1000
-_MOST_FILES = 500
-_MOST_BYTES = 20_000_000
+_MAX_FILES = 500
+_MAX_BYTES = 20_000_000
 """Files and bytes of text that one folder may bring in."""
 _FOLDER_SECONDS = 60.0
 """Longest listing of a folder."""
@@ -174,7 +174,7 @@ class Loader:
     # --- folders ---------------------------------------------------------------------------------
 
     def load_folder(
-        self, reference: str, *, most: int = _MOST_FILES, most_bytes: int = _MOST_BYTES
+        self, reference: str, *, most: int = _MAX_FILES, most_bytes: int = _MAX_BYTES
     ) -> FolderLoad | Refusal:
         """All text files below a folder, without what is ignored, secret or binary.
 

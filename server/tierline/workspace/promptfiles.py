@@ -19,7 +19,7 @@ from tierline.workspace import frontmatter
 from tierline.workspace.instructions import names_below, names_inside
 from tierline.workspace.loader import Loader
 
-MOST_FILES = 100
+MAX_FILES = 100
 MOST_CHARACTERS = 40_000
 _FOLDERS = (
     (".github/prompts", ".prompt.md"),
@@ -63,7 +63,7 @@ def find(loader: Loader, own: Path, *, trusted: bool) -> list[PromptFile]:
 
     def put(name: str, text: str, source: str) -> None:
         one = _made(name, text, source)
-        if one.text and len(found) < MOST_FILES:
+        if one.text and len(found) < MAX_FILES:
             found.setdefault(one.name, one)
 
     for root in loader.roots if trusted else ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierline.context.active_editor import MOST_LINES, ActiveEditor, around, describe, enclosing
+from tierline.context.active_editor import MAX_LINES, ActiveEditor, around, describe, enclosing
 from tierline.context.retrieval.symbol import Symbol
 
 CLASS = Symbol("Reader", "class", 10, 400)
@@ -50,4 +50,4 @@ def test_what_goes_along_is_inside_the_file_and_bounded(
     begin, end = around(ActiveEditor("a.py", first, last, cursor), SYMBOLS, lines)
     assert begin >= 1
     assert end <= lines
-    assert end - begin < MOST_LINES
+    assert end - begin < MAX_LINES

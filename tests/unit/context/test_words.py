@@ -118,6 +118,6 @@ def test_of_files_that_hold_a_common_word_the_likely_ones_are_ranked(
         weigh(scores, *rest)
 
     monkeypatch.setattr(rank, "_weigh", counted)
-    monkeypatch.setattr(rank, "MOST_LIKELY", 25)
+    monkeypatch.setattr(rank, "MAX_RANKED", 25)
     assert run_to_end(rank_files(made, query, limit=8)) == whole
     assert weighed[0] < 35

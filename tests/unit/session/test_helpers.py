@@ -21,7 +21,7 @@ from tierline.session.events import EventBus
 from tierline.session.models import problems
 from tierline.session.requests.candidates import selection_of
 from tierline.session.requests.context_line import short_count
-from tierline.session.requests.tiering import MOST_FILES, MOST_KEPT, CacheLine, SentState, policy
+from tierline.session.requests.tiering import MAX_FILES, MOST_KEPT, CacheLine, SentState, policy
 
 
 @pytest.mark.parametrize(
@@ -132,11 +132,11 @@ def test_a_new_branch_and_another_model_begin_with_the_sessions_newest_record(
 
 def test_few_records_are_kept(tmp_path: Path) -> None:
     state = SentState(tmp_path)
-    lines = [CacheLine(f"session {n}") for n in range(MOST_FILES + 3)]
+    lines = [CacheLine(f"session {n}") for n in range(MAX_FILES + 3)]
     for number, line in enumerate(lines):
         state.keep(line, _sent(number))
         os.utime(tmp_path / line.name, (number + 1, number + 1))
-    assert len(list(tmp_path.iterdir())) == MOST_FILES
+    assert len(list(tmp_path.iterdir())) == MAX_FILES
     assert len(state._kept) == MOST_KEPT
     assert state.get(lines[0]) == CacheState()
     assert state.get(lines[5]) == _sent(5)

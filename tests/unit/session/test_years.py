@@ -31,7 +31,7 @@ async def test_of_many_sessions_one_is_looked_up_and_a_list_is_cut(
         return await HANDLERS[f"tierline/{method}"](session, params)
 
     try:
-        monkeypatch.setattr(service, "_MOST_SESSIONS", 20)
+        monkeypatch.setattr(service, "_MAX_SESSIONS", 20)
         cut = await ask("history/listSessions", p.SessionListParams(0))
         assert isinstance(cut, p.SessionListResult)
         assert (len(cut.sessions), cut.more, cut.partial) == (20, True, False)

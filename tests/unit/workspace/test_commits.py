@@ -50,9 +50,9 @@ def test_the_newest_commits_come_first_and_names_are_as_they_are(repo: Path) -> 
 
 
 def test_what_is_read_is_bounded(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commits, "MOST_COMMITS", 2)
+    monkeypatch.setattr(commits, "MAX_COMMITS", 2)
     assert len(commits.newest(str(repo))) == 2
-    monkeypatch.setattr(commits, "MOST_BYTES", 16)
+    monkeypatch.setattr(commits, "MAX_BYTES", 16)
     assert commits.newest(str(repo)) == [{"ü\nname"}], "a commit that is cut does not count"
 
 

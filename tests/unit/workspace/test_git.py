@@ -340,9 +340,9 @@ def test_a_repository_does_not_point_git_to_another_work_tree(tmp_path: Path) ->
 
 def test_thousands_of_changed_files_are_not_all_compared(tmp_path: Path) -> None:
     run(tmp_path, "init", "-q")
-    for number in range(changes.MOST_FILES + 100):
+    for number in range(changes.MAX_FILES + 100):
         (tmp_path / f"f{number:04}.txt").write_text("x\n")
     found = changes.read(Loader(Roots([str(tmp_path)]), Buffers(dict, dict)), "changes")
     assert isinstance(found, changes.ChangeSet)
-    assert found.detail == f"more than {changes.MOST_FILES} files"
+    assert found.detail == f"more than {changes.MAX_FILES} files"
     assert "There is more" in found.text

@@ -12,7 +12,7 @@ import pytest
 from tierline.tools.reading import list_files
 from tierline.tools.searching import search_code
 from tierline.workspace.ignore import IgnoreRules
-from tierline.workspace.ignorefile import MOST_BYTES, MOST_PATTERNS
+from tierline.workspace.ignorefile import MAX_BYTES, MAX_PATTERNS
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Roots
 from tierline.workspace.wildmatch import compile_pattern
@@ -80,9 +80,9 @@ def test_a_file_of_thousands_of_plain_lines_is_used_in_full(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("".join(f"a*{n}*b\n" for n in range(MOST_PATTERNS + 1)), "more patterns than"),
+        ("".join(f"a*{n}*b\n" for n in range(MAX_PATTERNS + 1)), "more patterns than"),
         ("*" + "a?" * 60_000 + "\n", "more patterns than"),
-        ("x\n" * (MOST_BYTES // 2 + 1), "more than 1,000,000 bytes"),
+        ("x\n" * (MAX_BYTES // 2 + 1), "more than 1,000,000 bytes"),
     ],
     ids=["many", "long", "large"],
 )

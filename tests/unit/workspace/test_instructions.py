@@ -12,8 +12,8 @@ import pytest
 
 from tierline.workspace import frontmatter
 from tierline.workspace.instructions import (
+    MAX_FILES,
     MOST_CHARACTERS,
-    MOST_FILES,
     Instruction,
     find,
     find_own,
@@ -167,14 +167,14 @@ def test_a_hostile_folder_of_rules_is_bounded_and_leads_nowhere(tmp_path: Path) 
     os.mkfifo(root / "CLAUDE.md")
     (rules / "big.mdc").write_text("x" * 2 * MOST_CHARACTERS)
     (rules / "braces.mdc").write_text("---\nglobs: " + "{a,b}" * 60 + "*a*a*a*a*a*b\n---\nHm.\n")
-    for number in range(2 * MOST_FILES):
+    for number in range(2 * MAX_FILES):
         (rules / f"{number:03}.mdc").write_text(f"---\nalwaysApply: true\n---\nRule {number}.\n")
     (rules / "000.mdc").write_text("Hidden\u200b\u202e words \U000e0041.")
     began = time.monotonic()
     files = found(root, "a/x.py")
     assert not any(one.fits(["a" * 300]) for one in files.values() if one.globs)
     assert time.monotonic() - began < 5
-    assert len(files) <= MOST_FILES
+    assert len(files) <= MAX_FILES
     assert "SECRET" not in "".join(one.text for one in files.values())
     assert "AGENTS.md" not in files and "CLAUDE.md" not in files
     assert files[".cursor/rules/000.mdc"].text == "Hidden\\u{200b}\\u{202e} words \\u{e0041}."

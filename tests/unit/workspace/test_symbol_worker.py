@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tierline.workspace.symbols import index as symbol_index
-from tierline.workspace.symbols.worker import MOST_AT_ONCE, Worker
+from tierline.workspace.symbols.worker import MAX_AT_ONCE, Worker
 
 FILES = 30
 
@@ -89,7 +89,7 @@ def test_many_changed_files_are_read_in_steps(
 ) -> None:
     monkeypatch.setattr(symbol_index, "BATCH", 4)
     changed = [bench.root / f"mod{number}.py" for number in range(20)]
-    assert len(changed) <= MOST_AT_ONCE
+    assert len(changed) <= MAX_AT_ONCE
     for path in changed:
         path.write_text(f"def other_{path.stem}(): ...\n")
     bench.ask(1, "changed", paths=[str(path) for path in changed])

@@ -18,7 +18,7 @@ from tierline.context.edits.hunks import Hunk, hunks_of
 from tierline.context.fences import fence
 from tierline.context.text import clip, normalise
 
-MOST_PLACES = 5
+MAX_PLACES = 5
 """Line numbers that are named when a block occurs several times."""
 _NEAR_LINES = 4_000
 """Lines of a text in which a similar place is searched for; in a longer one it would
@@ -124,8 +124,8 @@ def _place(text: str, search: str, number: int, total: int) -> int | EditMismatc
     if len(places) == 1:
         return places[0]
     if places:
-        lines = ", ".join(str(line_of(text, place)) for place in places[:MOST_PLACES])
-        more = " and more" if len(places) > MOST_PLACES else ""
+        lines = ", ".join(str(line_of(text, place)) for place in places[:MAX_PLACES])
+        more = " and more" if len(places) > MAX_PLACES else ""
         return EditMismatch(
             "ambiguous",
             f"{name} stands in several places (lines {lines}{more}). Quote more lines around the "
@@ -140,7 +140,7 @@ def _occurrences(text: str, search: str) -> list[int]:
     """Offsets at which the text occurs, overlapping ones included; a few more than are named."""
     places: list[int] = []
     at = text.find(search)
-    while at >= 0 and len(places) <= MOST_PLACES:
+    while at >= 0 and len(places) <= MAX_PLACES:
         places.append(at)
         at = text.find(search, at + 1)
     return places

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 
 from tierline.context.edits.hunks import Span
 
-MOST_LINES = 20_000
+MAX_LINES = 20_000
 """Lines of a text that is merged; a longer one would take too long, and the user is
 asked instead.
 """
@@ -25,7 +25,7 @@ def merge(base: str, ours: str, theirs: str) -> str | None:
     if theirs == base:
         return ours
     old, a, b = (text.splitlines(keepends=True) for text in (base, ours, theirs))
-    if max(len(old), len(a), len(b)) > MOST_LINES:
+    if max(len(old), len(a), len(b)) > MAX_LINES:
         return None
     made: list[str] = []
     at = at_a = at_b = 0
@@ -42,7 +42,7 @@ def merge(base: str, ours: str, theirs: str) -> str | None:
 def spans(before: str, after: str) -> list[Span]:
     """The replacements of whole lines that turn ``before`` into ``after``."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    if max(len(old), len(new)) > MOST_LINES:
+    if max(len(old), len(new)) > MAX_LINES:
         return [(0, len(before), after)]
     starts = [0]
     for line in old:

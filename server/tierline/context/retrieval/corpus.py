@@ -33,8 +33,8 @@ IMPORT_WEIGHT = 2.0
 BACKWARD = 0.4
 """Weight of the edge from a definition to its users, relative to that from use to definition."""
 _SWEEP = 0.3
-_MOST_USES = 65_535
-_MOST_HELD = 200
+_MAX_USES = 65_535
+_MAX_HELD = 200
 _HELD = ord("1")
 _SCORED_AT_ONCE = 20_000
 _TF = 64
@@ -223,7 +223,7 @@ class Corpus:
     def _count(self, word: str) -> int:
         found = self._counts.get(word)
         if found is None:
-            if len(self._counts) >= _MOST_HELD:
+            if len(self._counts) >= _MAX_HELD:
                 self._counts.clear()
             found = self._counts[word] = len(self._living(word)[0])
         return found
@@ -232,7 +232,7 @@ class Corpus:
         """True if a file holds a word."""
         held = self._held.get(word)
         if held is None:
-            if len(self._held) >= _MOST_HELD:
+            if len(self._held) >= _MAX_HELD:
                 self._held.clear()
             marks = bytearray(b"0") * (len(self.entries) + 1)
             for known in self._living(word)[0]:
@@ -303,7 +303,7 @@ class Corpus:
             found = defined.get(name)
             if not found or len(found) > MAX_DEFINERS:
                 continue
-            weight = math.sqrt(min(times, _MOST_USES)) / len(found)
+            weight = math.sqrt(min(times, _MAX_USES)) / len(found)
             for target in found:
                 if target != number:
                     out[target] = out.get(target, 0.0) + weight

@@ -20,7 +20,7 @@ from tierline.context.retrieval.words import identifiers, query_terms, terms
 
 LEAST = 1e-4
 """Share of the rank below which a file passes nothing on."""
-MOST_LIKELY = 2_000
+MAX_RANKED = 2_000
 """Files that are ranked for their words, and as many for their edges: in a large workspace a common
 word is in all of them, and a few edges lead to all.
 """
@@ -338,9 +338,9 @@ def _paths_named(corpus: Corpus, text: str) -> Generator[None, None, list[tuple[
 
 def _likely(scores: Mapping[int, float]) -> Iterable[int]:
     """Those that fit best; all if they are not many. What else counts is less than that."""
-    if len(scores) <= MOST_LIKELY:
+    if len(scores) <= MAX_RANKED:
         return scores
-    least = sorted(scores.values(), reverse=True)[MOST_LIKELY - 1]
+    least = sorted(scores.values(), reverse=True)[MAX_RANKED - 1]
     return (number for number, score in scores.items() if score >= least)
 
 

@@ -24,9 +24,9 @@ from tierline.session.memory.levels import MemoryService
 
 log = logging.getLogger(__name__)
 
-LEAST_TOKENS = 500
+MIN_TOKENS = 500
 """Tokens of a task; for a smaller one a request is not worth its price."""
-_LEAST_BUDGET = 120
+_MIN_BUDGET = 120
 _SHARE = 5
 
 
@@ -70,7 +70,7 @@ class LevelSummaries:
             if not summariser.uses_model:
                 return
             for summary, messages in await self._memory.untold():
-                if summary.original_tokens < LEAST_TOKENS or summary.id in self._tried:
+                if summary.original_tokens < MIN_TOKENS or summary.id in self._tried:
                     continue
                 self._tried.add(summary.id)
                 share = summary.original_tokens // _SHARE
@@ -80,7 +80,7 @@ class LevelSummaries:
                     covers=summary.groups,
                     zone=messages,
                     zone_tokens=summary.original_tokens,
-                    budget_tokens=max(_LEAST_BUDGET, min(SUMMARY_TOKENS, share)),
+                    budget_tokens=max(_MIN_BUDGET, min(SUMMARY_TOKENS, share)),
                     finished=True,
                 )
                 await self._one(summariser, summary, outline)

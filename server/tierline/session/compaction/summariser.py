@@ -31,7 +31,7 @@ from tierline.session.models import ModelService
 
 INPUT_SHARE = 0.6
 """Largest share of the model's window for a request's piece of the conversation."""
-MOST_INPUT_TOKENS = 32_000
+MAX_INPUT_TOKENS = 32_000
 """Longest piece in tokens: models write better notes on less."""
 SHRINKS = 3
 """How many times a refusal for size may halve the pieces."""
@@ -107,7 +107,7 @@ class Summariser:
         _, facts = await self.models.provider_named(self.settings.model)
         budget = outline.budget_tokens
         window = min(facts.max_input_tokens, facts.window - self._room(budget, facts.window))
-        room = min(MOST_INPUT_TOKENS, int(window * INPUT_SHARE))
+        room = min(MAX_INPUT_TOKENS, int(window * INPUT_SHARE))
         if divisor > 1:
             room = min(room, outline.zone_tokens) // divisor
         room -= min(budget, room // 4)

@@ -16,7 +16,7 @@ from tierline.workspace.loader import LoadedFile
 from tierline.workspace.symbols.extract import extract
 from tierline.workspace.symbols.languages import syntax_of
 
-LONGEST_LABEL = 200
+MAX_LABEL_LENGTH = 200
 
 
 @frozen
@@ -99,7 +99,7 @@ def _attachment(
     lines = "" if not first else f":{first}" if last <= first else f":{first}-{last}"
     return p.Attachment(
         kind="selection" if place.selected else "file" if whole else "excerpt",
-        label=f"{path}{lines}"[-LONGEST_LABEL:],
+        label=f"{path}{lines}"[-MAX_LABEL_LENGTH:],
         path=path,
         uri=uri,
         first_line=first,

@@ -28,7 +28,7 @@ from tierline.workspace.instructions import Instruction, find, find_own
 log = logging.getLogger(__name__)
 
 FILE = "instructions.json"
-_MOST_BYTES = 100_000
+_MAX_BYTES = 100_000
 _PRIORITY = 88
 """Priority: above every file that is not pinned."""
 _NOTE = "instructions of the {whose} for you: follow them unless the user says otherwise"
@@ -158,7 +158,7 @@ class InstructionService:
     def _switched_off(self) -> set[str]:
         if self._off is None:
             try:
-                kept = json.loads(disk.read_text(self._place, _MOST_BYTES))
+                kept = json.loads(disk.read_text(self._place, _MAX_BYTES))
                 self._off = {str(key) for key in kept["off"]}
             except FileNotFoundError:
                 self._off = set()

@@ -30,7 +30,7 @@ from tierline.workspace.secretfiles import secret_kind
 
 OPEN = "open in the editor"
 """The origin of files that are listed because they were active when a prompt was sent."""
-MOST_OPEN = 8
+MAX_OPEN = 8
 P = TypeVar("P")
 FileRequest: TypeAlias = Callable[["FileService", P], Coroutine[Any, Any, p.FilesResult]]
 
@@ -151,7 +151,7 @@ class FileService:
         """
         self._put(loaded, OPEN)
         opened = [e.key for e in self.context.entries() if e.origin == OPEN and e.pin is Pin.NONE]
-        for key in opened[:-MOST_OPEN]:
+        for key in opened[:-MAX_OPEN]:
             self.context.remove_file(key)
         await asyncio.to_thread(self._sizes.measure, [loaded.key])
         await self._changed()

@@ -20,7 +20,7 @@ from tierline.session.conversation import Conversation
 from tierline.session.history.service import HistoryService
 from tierline.session.requests.plans import PlanService
 
-MOST_BYTES = 50_000_000
+MAX_BYTES = 50_000_000
 """Bytes; a larger file is not read."""
 
 _STYLE = """
@@ -73,10 +73,10 @@ class ImportExport:
         Raises:
             TierlineError: ``invalid_params``: the text is too large, or nothing in it can be read.
         """
-        if len(params.text) > MOST_BYTES:
+        if len(params.text) > MAX_BYTES:
             raise TierlineError(
                 "invalid_params",
-                f"{params.name} is larger than {MOST_BYTES // 1_000_000} MB.",
+                f"{params.name} is larger than {MAX_BYTES // 1_000_000} MB.",
                 "Import a part of it.",
             )
         found = await asyncio.to_thread(foreign.read, params.text)

@@ -33,7 +33,7 @@ from tierline.store.query_db import cell, query_db
 from tierline.store.query_worker import VIEWS
 
 _PREVIEW = 100
-_MOST_SESSIONS = 1000
+_MAX_SESSIONS = 1000
 """Sessions in one answer by default: a hundred thousand would take seconds."""
 _PIECES, _PIECE_SECONDS = 600, 0.1
 _PLANS = 1000
@@ -101,7 +101,7 @@ class HistoryService:
 
     async def sessions(self, params: p.SessionListParams) -> p.SessionListResult:
         """Sessions, the one used last first."""
-        limit = params.limit or _MOST_SESSIONS
+        limit = params.limit or _MAX_SESSIONS
         found = await asyncio.to_thread(
             self._store.sessions, limit + 1, params.query, archived=params.archived
         )

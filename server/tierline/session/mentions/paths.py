@@ -14,7 +14,7 @@ from tierline.context.refusals import Refusal
 from tierline.workspace.listing import readable
 from tierline.workspace.loader import Loader
 
-MOST_PATHS = 400_000
+MAX_PATHS = 400_000
 LIST_SECONDS = 120.0
 _KEPT_SECONDS = 5.0
 """Lifetime of a listing: letters are typed faster than files are made."""
@@ -193,7 +193,7 @@ class PathIndex:
                     self._found.append(place.key)
                 parts = place.key.split("/")[:-1]
                 folders.update("/".join(parts[: n + 1]) + "/" for n in range(len(parts)))
-                if len(found) >= MOST_PATHS:
+                if len(found) >= MAX_PATHS:
                     break
                 if len(found) % _REST_AFTER == 0:
                     time.sleep(_REST_SECONDS)

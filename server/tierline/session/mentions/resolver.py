@@ -32,9 +32,9 @@ from tierline.workspace import changes
 from tierline.workspace.loader import LoadedFile
 from tierline.workspace.urls.guard import UrlRefused, parse
 
-MOST_SYMBOL_LINES = 500
-MOST_EDITORS = 30
-_MOST_LABEL = 200
+MAX_SYMBOL_LINES = 500
+MAX_EDITORS = 30
+_MAX_LABEL = 200
 T = TypeVar("T")
 
 
@@ -110,7 +110,7 @@ class MentionResolver:
         info = p.MentionInfo(
             text, "folder", name, many, tokens, len(inside), "ask" if inside else "unknown", said
         )
-        attached = p.Attachment("folder", f"{name} ({many})"[-_MOST_LABEL:], name, "")
+        attached = p.Attachment("folder", f"{name} ({many})"[-_MAX_LABEL:], name, "")
         return ResolvedMention(info, reference=reference, attached=attached, notices=notices[:0])
 
     def refused(self, text: str, path: str, refusal: Refusal) -> ResolvedMention:
@@ -119,7 +119,7 @@ class MentionResolver:
         why = f"{text}: {refusal.sentence}"
         info = p.MentionInfo(text, "file", refusal.name, tokens=None, state=state, why=why)
         uri = self._files.loader.uri(self._files.key(path))
-        attached = p.Attachment("file", refusal.name[-_MOST_LABEL:], refusal.name, uri)
+        attached = p.Attachment("file", refusal.name[-_MAX_LABEL:], refusal.name, uri)
         reference = path if refusal.confirmable else ""
         return ResolvedMention(info, reference=reference, refusal=refusal, attached=attached)
 
@@ -130,7 +130,7 @@ class MentionResolver:
         name counts, because it may be prose.
         """
         path, _, symbol = name.rpartition("#")
-        if not symbol or len(symbol) > _MOST_LABEL or (bare and not self._symbols.ready):
+        if not symbol or len(symbol) > _MAX_LABEL or (bare and not self._symbols.ready):
             return None
         try:
             found = await self._symbols.find(symbol, self._files.key(path) if path else "")
@@ -141,7 +141,7 @@ class MentionResolver:
             return None
         where, one = defined[0]
         card = card_of(where, one)
-        source = await asyncio.to_thread(self._reader.source, card, MOST_SYMBOL_LINES)
+        source = await asyncio.to_thread(self._reader.source, card, MAX_SYMBOL_LINES)
         if source is None:
             return None if bare else unresolved(text, "symbol", f"{where} cannot be read now.")
         now, body = source
@@ -215,7 +215,7 @@ class MentionResolver:
     async def _editors(self, held: p.EditorContent, text: str) -> ResolvedMention:
         loaded = [
             await asyncio.to_thread(self._files.loader.load, uri)
-            for uri in list(dict.fromkeys(held.uris))[:MOST_EDITORS]
+            for uri in list(dict.fromkeys(held.uris))[:MAX_EDITORS]
         ]
         inside = [one for one in loaded if isinstance(one, LoadedFile)]
         left_out = [one for one in loaded if isinstance(one, Refusal)]
@@ -258,7 +258,7 @@ class MentionResolver:
             url = parse(address).url
         except UrlRefused as refused:
             return unresolved(text, "web", f"{text}: {refused.message}", refused=True)
-        label = url[-_MOST_LABEL:]
+        label = url[-_MAX_LABEL:]
         attached = p.Attachment("web", label, url, url)
         info = p.MentionInfo(text, "web", label)
         found = ResolvedMention(info, attached=attached, url=url)
@@ -324,7 +324,7 @@ class MentionResolver:
         clean, notices = await redacted(clip(sent, MOST_CHARACTERS + 1_000))
         attached = p.Attachment(
             kind=kind,
-            label=" ".join(label.split())[:_MOST_LABEL],
+            label=" ".join(label.split())[:_MAX_LABEL],
             path=path,
             uri=self._files.loader.uri(path) if path else "",
             first_line=first_line,
@@ -341,7 +341,7 @@ class MentionResolver:
 
     def _file_attachment(self, loaded: LoadedFile) -> p.Attachment:
         return p.Attachment(
-            "file", loaded.key[-_MOST_LABEL:], loaded.key, self._files.loader.uri(loaded.key)
+            "file", loaded.key[-_MAX_LABEL:], loaded.key, self._files.loader.uri(loaded.key)
         )
 
     async def _count(self, text: str) -> int:

@@ -23,7 +23,7 @@ from tierline.disk.folder import make
 
 log = logging.getLogger(__name__)
 
-MOST_FILES, MOST_BYTES = 16, 64 * 1024 * 1024
+MAX_FILES, MAX_BYTES = 16, 64 * 1024 * 1024
 """Records on disk and their total bytes; the oldest are deleted."""
 MOST_KEPT = 4
 """Records in memory."""
@@ -133,7 +133,7 @@ class SentState:
     def _parsed(self, name: str) -> tuple[CacheLine, CacheState] | None:
         """A record on disk; None if it is missing or invalid."""
         try:
-            value = json.loads(disk.read_text(self._folder / name, MOST_BYTES))
+            value = json.loads(disk.read_text(self._folder / name, MAX_BYTES))
             service, model = map(str, value["reader"])
             line = CacheLine(str(value["session"]), str(value["branch"]), Maker(service, model))
             return line, CacheState.from_json(value["sent"])
@@ -157,7 +157,7 @@ class SentState:
         total = 0
         for place, (_, size, name) in enumerate(files):
             total += size
-            if place >= MOST_FILES or (place and total > MOST_BYTES):
+            if place >= MAX_FILES or (place and total > MAX_BYTES):
                 with suppress(OSError):
                     disk.remove(self._folder / name)
 

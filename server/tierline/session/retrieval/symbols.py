@@ -31,7 +31,7 @@ CHANGE_DELAY_SECONDS = 0.15
 """Writes and keystrokes come in bursts: they are sent to the index this long after the first, or at
 once before a prompt.
 """
-LARGEST_BUFFER = 500_000
+MAX_BUFFER = 500_000
 """Characters of an unsaved text that is sent to the index; for a longer one the disk counts."""
 EDITED = 20
 """Files that changed lately which are remembered."""
@@ -248,7 +248,7 @@ class SymbolService:
 
     def _unsaved(self, key: str) -> str | None:
         held = self._loader.buffers.get(key, self._loader.roots)
-        if isinstance(held, Buffer) and len(held.text) <= LARGEST_BUFFER:
+        if isinstance(held, Buffer) and len(held.text) <= MAX_BUFFER:
             return held.text
         return None
 

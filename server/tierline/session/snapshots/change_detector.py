@@ -15,8 +15,8 @@ from tierline.workspace.paths import ResolvedPath
 from tierline.workspace.reading import Signature, signature
 from tierline.workspace.reserved import reserved
 
-MOST_FILES = 5_000
-MOST_BYTES = 48_000_000
+MAX_FILES = 5_000
+MAX_BYTES = 48_000_000
 """Files and bytes that are kept in memory while a program runs."""
 SECONDS = 2.0
 """Longest scan of the workspace."""
@@ -42,7 +42,7 @@ class ChangeDetector:
         self._whole = True
         size = 0
         for place in self._places():
-            if len(self._seen) >= MOST_FILES or size >= MOST_BYTES:
+            if len(self._seen) >= MAX_FILES or size >= MAX_BYTES:
                 self._whole = False
                 break
             content, stamp = raw(self._loader, place)

@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from tierline import disk
 from tierline.context.filetext import FileText, file_text
 from tierline.context.refusals import Reason, Refusal
-from tierline.store.snapshots import MOST_CONTENT
+from tierline.store.snapshots import MAX_CONTENT
 from tierline.workspace.buffers import Buffer
 from tierline.workspace.decoding import decode, encode_back
 from tierline.workspace.loader import Loader
@@ -84,7 +84,7 @@ def raw(loader: Loader, place: ResolvedPath) -> tuple[FileContent, Signature | N
     file. Blocking.
     """
     read = read_file(
-        place.key, place.path, MOST_CONTENT, lambda real: loader.roots.inside(real) is not None
+        place.key, place.path, MAX_CONTENT, lambda real: loader.roots.inside(real) is not None
     )
     if isinstance(read, Refusal):
         if read.reason is Reason.NOT_FOUND:

@@ -37,7 +37,7 @@ from tierline.workspace.program_identity import identify
 
 log = logging.getLogger(__name__)
 
-_MOST_BYTES = 10_000_000
+_MAX_BYTES = 10_000_000
 
 FILE = "allowed-commands.json"
 LONGEST = 4000
@@ -88,7 +88,7 @@ class AllowList:
 
     def _read(self) -> dict[str, Any]:
         try:
-            value = json.loads(disk.read_text(self._path, _MOST_BYTES))
+            value = json.loads(disk.read_text(self._path, _MAX_BYTES))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:

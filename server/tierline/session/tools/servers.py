@@ -36,13 +36,13 @@ SETTLE_SECONDS = 10.0
 """Longest wait of a turn for starting servers: tools that appear later would invalidate
 its cache.
 """
-MOST_DEFINITION = 256 * 1024
+MAX_DEFINITION = 256 * 1024
 """Bytes of a configuration file."""
-MOST_DESCRIPTION = 2000
+MAX_DESCRIPTION = 2000
 """Characters of a tool's description: each request pays for them."""
-_MOST_ALONG = 200
+_MAX_SENT_ENTRIES = 200
 """Characters of a variable or a header in the question before a server is started."""
-MOST_ANSWER = 400_000
+MAX_ANSWER = 400_000
 """Characters of an answer, as for commands."""
 _ODD = re.compile(r"[^A-Za-z0-9_]+")
 
@@ -114,7 +114,7 @@ class ServerService:
             place = f"{root}/{name}"
             if not os.path.lexists(place):
                 continue
-            read = read_file(name, place, MOST_DEFINITION)
+            read = read_file(name, place, MAX_DEFINITION)
             if isinstance(read, Refusal):
                 problems.append(read.message)
                 continue
@@ -132,7 +132,9 @@ class ServerService:
         entry = ["mcp-server", definition.name, mark]
         if entry in await asyncio.to_thread(self._allowed().commands):
             return True
-        along = ", ".join(shown_name(clip(one, _MOST_ALONG)) for one in definition.written[1:])
+        along = ", ".join(
+            shown_name(clip(one, _MAX_SENT_ENTRIES)) for one in definition.written[1:]
+        )
         given = f" It is given {along}." if along else ""
         question = p.ConsentInfo(
             id="",
@@ -173,7 +175,7 @@ class ServerService:
             name=offered_name(connection.definition.name, tool.name),
             description=clip(
                 f"{tool.description} (MCP server {connection.definition.name})".strip(),
-                MOST_DESCRIPTION,
+                MAX_DESCRIPTION,
             ),
             input_schema=dict(tool.schema),
             builtin=False,
@@ -200,8 +202,8 @@ class ServerService:
         except ServerError as error:
             return ToolOutput(f"The MCP server {server} gave no answer: {error}.", error=True)
         text = found.text
-        if len(text) > MOST_ANSWER:
-            text = clip(text, MOST_ANSWER) + "\n[cut: the answer was longer]"
+        if len(text) > MAX_ANSWER:
+            text = clip(text, MAX_ANSWER) + "\n[cut: the answer was longer]"
         return ToolOutput(text, found.error, found.images)
 
     async def _may(

@@ -17,7 +17,7 @@ from tierline.workspace.loader import LoadedFile
 
 AROUND = 10
 """Lines above and below a problem outside any definition."""
-MOST_LINES = 400
+MAX_LINES = 400
 WORDS = {
     "explain": "Explain {what}: what it does, how, and what is surprising about it.",
     "fix": "Fix {what}.",
@@ -85,7 +85,7 @@ class AskService:
         problem = next((one.line for one in params.problems if one.line > 0), 0)
         line = min(problem or place.cursor_line or place.first_line or 1, count)
         for symbol in reversed(enclosing(symbols_of(loaded), line)):
-            if symbol.end - symbol.line < MOST_LINES:
+            if symbol.end - symbol.line < MAX_LINES:
                 return symbol.line, min(symbol.end, count), symbol.qualified
         if problem:
             return max(1, line - AROUND), min(count, line + AROUND), ""

@@ -74,7 +74,7 @@ ROUNDS_NOTICE = (
     "Stopped after {rounds} requests for this prompt (tools.max_rounds). Send “continue” to let "
     "it go on."
 )
-MOST_CUTS = 3
+MAX_CUTS = 3
 """How many times one request is made smaller after a refusal for its size."""
 NOT_RUN = {
     "incomplete": "Not run: the connection closed before the reply was complete.",
@@ -200,7 +200,7 @@ class RoundRunner:
                 self._models.on_answer()
                 break
             except ProviderError as error:
-                if turn.round.reply or len(sent) > MOST_CUTS:
+                if turn.round.reply or len(sent) > MAX_CUTS:
                     raise
                 composed = await self._mended(turn, composed, error)
                 if composed.request.sha256 in sent:

@@ -24,7 +24,7 @@ FRESH = 12_000
 """Words and names that are gathered in memory before they are written: about 5 MB."""
 _AT_ONCE = 500
 _SWEPT_AT_ONCE = 2_000
-_MOST_ALIKE = 20_000
+_MAX_ALIKE = 20_000
 _ALIKE_SECONDS = 0.03
 """Longest search for names that contain the letters other than at their beginning."""
 _INSTRUCTIONS = 5_000
@@ -130,7 +130,7 @@ class DiskPostings:
         rows = self._connection.execute(
             "SELECT name FROM (SELECT name FROM name WHERE folded >= ? AND folded < ? LIMIT ?) "
             "ORDER BY length(CAST(name AS TEXT)), name LIMIT ?",
-            (first, first + b"\xff", _MOST_ALIKE, most),
+            (first, first + b"\xff", _MAX_ALIKE, most),
         )
         found = [_text(name) for (name,) in rows]
         if len(found) < most:

@@ -39,7 +39,7 @@ POLL_SECONDS = 2.0
 """How often a branch switch is looked for while nothing else happens."""
 PROGRESS_SECONDS = 0.2
 SYMBOLS_PER_FILE = 3
-MOST_AT_ONCE = 100
+MAX_AT_ONCE = 100
 """Files of one message that are read at once; more are read in steps."""
 RECHOOSE_SHARE = 0.2
 """Share of the workspace's files: if more change at once (a branch switch), the map is
@@ -159,9 +159,9 @@ class Worker:
         began = time.perf_counter()
         paths = [str(path) for path in message["paths"]]
         files = [path for path in paths if not os.path.isdir(path)]
-        if len(files) < len(paths) or len(paths) > MOST_AT_ONCE:
+        if len(files) < len(paths) or len(paths) > MAX_AT_ONCE:
             self._begin()
-        if len(files) > MOST_AT_ONCE:  # a branch switch: the scan takes them in small steps
+        if len(files) > MAX_AT_ONCE:  # a branch switch: the scan takes them in small steps
             unsaved = message.get("unsaved") or {}
             files = [path for path in files if path in unsaved]
         keys = yield from index.changed(files, message.get("unsaved"))

@@ -22,7 +22,7 @@ from tierline.disk.folder import make
 
 FOLDER = "urls"
 _FORMAT = 1
-_MOST_BYTES = 64 * 1024 * 1024
+_MAX_BYTES = 64 * 1024 * 1024
 _NAME = re.compile(r"[0-9a-f]{16}\.json")
 
 
@@ -95,7 +95,7 @@ class PageCache:
 
     def _read(self, name: str) -> CachedPage | None:
         try:
-            value = json.loads(disk.read_text(os.path.join(self._folder, name), _MOST_BYTES))
+            value = json.loads(disk.read_text(os.path.join(self._folder, name), _MAX_BYTES))
             known = {a.name: a.type for a in attrs.fields(CachedPage)}
             page = CachedPage(**{k: v for k, v in value.items() if k in known})
         except (OSError, ValueError, TypeError, AttributeError):
