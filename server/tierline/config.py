@@ -29,9 +29,9 @@ _POSITIVE: Any = validators.gt(0)
 _NOT_NEGATIVE: Any = validators.ge(0)
 
 
-def _up_to(most: float) -> Any:
+def _up_to(limit: float) -> Any:
     """Arguments of a field: above nought, at most this."""
-    return {"validator": [_POSITIVE, validators.le(most)], "metadata": {"most": most}}
+    return {"validator": [_POSITIVE, validators.le(limit)], "metadata": {"most": limit}}
 
 
 @frozen

@@ -15,7 +15,7 @@ from tierline.workspace import git
 
 log = logging.getLogger(__name__)
 
-LONGEST = 64 * 1024 * 1024
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 """Longest message in bytes: it may contain pictures."""
 _INTERNAL = -32603
 _UNREADABLE = {"code": -32700, "message": "The line is not JSON. Send one message a line."}
@@ -28,7 +28,7 @@ class LineTransport:
     """
 
     def __init__(self, stdin: BinaryIO, stdout: BinaryIO) -> None:
-        self._reader = ThreadedReader(stdin, LONGEST)
+        self._reader = ThreadedReader(stdin, MAX_MESSAGE_BYTES)
         self._writer = UnbufferedWriter(stdout)
 
     async def send(self, message: dict[str, Any]) -> None:

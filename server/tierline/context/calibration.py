@@ -19,7 +19,7 @@ KEPT = 15
 """Observations kept; older ones are forgotten, because providers change tokenizers silently."""
 ENOUGH = 3
 """Observations before the ratio counts as calibrated."""
-_SMALLEST = 100
+_MIN_TOKENS = 100
 _FARTHEST = math.log(4)
 _SIGMAS = 2
 _MAD_TO_SIGMA = 1.4826
@@ -62,7 +62,7 @@ class Calibration:
         Implausible figures (nothing reported, off by more than a factor of four) and small requests
         (under 100 tokens, where overheads dominate) change nothing.
         """
-        if raw < _SMALLEST or reported <= 0 or not math.isfinite(raw + reported):
+        if raw < _MIN_TOKENS or reported <= 0 or not math.isfinite(raw + reported):
             return self
         sample = math.log(reported / raw)
         if abs(sample) > _FARTHEST:

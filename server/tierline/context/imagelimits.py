@@ -15,7 +15,7 @@ MANY = 20
 pixels ("Vision": image size); one picture over it makes the whole request fail."""
 MAX_SIDE = 2000
 UNSEEN = "[picture left out: this model takes no pictures]"
-MOST = 100
+MAX_PICTURES = 100
 """Pictures that one request may hold; the oldest beyond it are left out."""
 
 
@@ -30,7 +30,7 @@ def limit_images(
     pictures = [image for message in messages for image in _pictures(message)]
     if not pictures or (sees and len(pictures) <= MANY):
         return tuple(messages), []
-    oldest = len(pictures) - MOST
+    oldest = len(pictures) - MAX_PICTURES
     verdicts = [
         _verdict(image, number < oldest) if sees else UNSEEN
         for number, image in enumerate(pictures)
@@ -60,7 +60,7 @@ def _pictures(message: PromptMessage) -> Iterator[Image]:
 def _verdict(image: Image, beyond: bool) -> str:
     """The text that replaces a picture; empty if it may stay."""
     if beyond:
-        return f"[picture left out: a request may hold at most {MOST}]"
+        return f"[picture left out: a request may hold at most {MAX_PICTURES}]"
     size = dimensions(image)
     if size is not None and max(size) <= MAX_SIDE:
         return ""

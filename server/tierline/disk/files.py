@@ -47,8 +47,8 @@ def open_read(path: str | Path) -> BinaryIO:
         return os.fdopen(_open(where, os.O_RDONLY), "rb")
 
 
-def read(path: str | Path, most: int, *, seconds: float = SECONDS) -> bytes:
-    """The bytes of a regular file of at most ``most`` bytes.
+def read(path: str | Path, limit: int, *, seconds: float = SECONDS) -> bytes:
+    """The bytes of a regular file of at most ``limit`` bytes.
 
     Raises:
         FileNotFoundError: there is none.
@@ -57,29 +57,29 @@ def read(path: str | Path, most: int, *, seconds: float = SECONDS) -> bytes:
         OSError: it cannot be read.
     """
     with open_read(path) as stream:
-        if os.fstat(stream.fileno()).st_size > most:
-            raise _too_large(path, most)
+        if os.fstat(stream.fileno()).st_size > limit:
+            raise _too_large(path, limit)
         until = time.monotonic() + seconds
         pieces: list[bytes] = []
-        left = most + 1
+        left = limit + 1
         while left > 0 and (piece := stream.read(min(left, _PIECE))):
             pieces.append(piece)
             left -= len(piece)
             if time.monotonic() > until:
                 raise TimeoutError(errno.ETIMEDOUT, f"it took longer than {seconds:g} s", str(path))
     if left <= 0:
-        raise _too_large(path, most)
+        raise _too_large(path, limit)
     return b"".join(pieces)
 
 
-def read_text(path: str | Path, most: int) -> str:
-    """The content of a UTF-8 file of at most ``most`` bytes.
+def read_text(path: str | Path, limit: int) -> str:
+    """The content of a UTF-8 file of at most ``limit`` bytes.
 
     Raises:
         UnicodeDecodeError: it is not UTF-8.
         OSError: see ``read``.
     """
-    return read(path, most).decode("utf-8")
+    return read(path, limit).decode("utf-8")
 
 
 def open_append(path: str | Path, *, create: bool = True) -> tuple[int, bool]:
@@ -296,6 +296,6 @@ def _write(descriptor: int, data: bytes, *, durable: bool) -> None:
             sync(stream.fileno())
 
 
-def _too_large(path: str | Path, most: int) -> UnfitError:
-    size = f"{most / 1e6:g} MB" if most >= 100_000 else f"{most:,} bytes"
+def _too_large(path: str | Path, limit: int) -> UnfitError:
+    size = f"{limit / 1e6:g} MB" if limit >= 100_000 else f"{limit:,} bytes"
     return UnfitError(str(path), f"it is larger than {size}", errno.EFBIG)

@@ -18,7 +18,7 @@ from attrs import evolve, field, frozen
 
 FILES = (".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json")
 """Relative to a workspace folder, the first that names a server wins."""
-MOST = 32
+MAX_SERVERS = 32
 """Servers of one file."""
 _VARIABLE = re.compile(r"\$\{(?:env:)?(\w+)\}")
 _INPUT = re.compile(r"\$\{input:")
@@ -67,7 +67,7 @@ def parse(text: str, origin: str, environment: Mapping[str, str]) -> tuple[
     if not isinstance(named, Mapping):
         return [], [f"{origin} has neither mcpServers nor servers."]
     found, problems = [], []
-    for name, entry in list(named.items())[:MOST]:
+    for name, entry in list(named.items())[:MAX_SERVERS]:
         made = _definition(str(name), entry, origin, environment)
         if isinstance(made, str):
             problems.append(f"{origin}: the server {str(name)[:50]!r} {made}")

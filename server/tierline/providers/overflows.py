@@ -105,7 +105,7 @@ _SIZED = re.compile(r"(\d+(?:,\d{3})*(?:\.\d+)?)[\s-]?([KMG]i?B\b|bytes?\b)", re
 _UNITS = {"b": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 _OTHER_UNITS = ("byte", "mb", "mib", "kb", "kib", "gb", "gib", "char")
 _MIN_BODY = 10_000
-_SMALLEST = 256
+_MIN_LIMIT = 256
 _WITHOUT_A_WORD = 0.75
 _MIN_RATIO = 0.6
 
@@ -182,6 +182,6 @@ def _limit(text: str) -> int:
         for match in pattern.finditer(text):
             number = _number(match[1])
             unit = text[match.end(1) : match.end(1) + 8].strip().lower()
-            if number >= _SMALLEST and not unit.startswith(_OTHER_UNITS):
+            if number >= _MIN_LIMIT and not unit.startswith(_OTHER_UNITS):
                 return number
     return 0

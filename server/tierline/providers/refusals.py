@@ -146,11 +146,11 @@ _NUMBER = re.compile(r"(?<![\w.])\d{1,3}(?:,\d{3})+(?![\d,])|(?<![\w.-])\d+(?![\
 _BELOW = re.compile(
     r"(?:(?<!or equal to )(?:less|lower|smaller) than|\bbelow)\s+(?!or equal)\D{0,3}$", re.I
 )
-_LEAST = 16
+_MIN_REPLY_TOKENS = 16
 """Tokens; no service limits replies to less, so smaller numbers are the lower end of a range."""
 
 
-_FEWEST = 8
+_MIN_TOOLS = 8
 """Tools; smaller numbers in an error about them are about something else."""
 
 
@@ -320,7 +320,7 @@ def _of_calls(said: ErrorReply, sent: Mapping[str, Any]) -> ServerRefusal | None
     if not isinstance(tools, list) or not about:
         return None
     numbers = (int(match[0].replace(",", "")) for match in _NUMBER.finditer(said.text))
-    most = max((number for number in numbers if _FEWEST <= number < len(tools)), default=0)
+    most = max((number for number in numbers if _MIN_TOOLS <= number < len(tools)), default=0)
     return ServerRefusal("many", most=most) if most else None
 
 
@@ -340,7 +340,7 @@ def _limit(said: ErrorReply, text: str, sent: Mapping[str, Any]) -> int | None:
         closes = re.match(r"\s*\)", said.text[match.end() :]) is not None
         opened = closes and "[" not in said.text[max(0, match.start() - 12) : match.start()]
         numbers.append(number - 1 if below and not opened else number)
-    fitting = [number for number in numbers if _LEAST <= number < asked]
+    fitting = [number for number in numbers if _MIN_REPLY_TOKENS <= number < asked]
     if fitting:
         return max(fitting)
     return asked // 2 if not numbers or max(numbers) == asked else None

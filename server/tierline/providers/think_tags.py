@@ -27,7 +27,7 @@ _TAGS = {
     "<seed:think>": "</seed:think>",
     "<|channel>thought": "<channel|>",
 }
-_LONGEST = max(map(len, (*_TAGS, *harmony.BEGINNINGS)))
+_MAX_TAG_LENGTH = max(map(len, (*_TAGS, *harmony.BEGINNINGS)))
 _START = 80
 """Characters at a line's beginning in which a tag or a fence is looked for."""
 _SPECIAL = "<channel|>"
@@ -108,7 +108,7 @@ class ThinkTagParser:
             self._harmony = HarmonyParser()
             return
         known = (*_TAGS, *harmony.BEGINNINGS, "analysis")
-        if start and not any(tag.startswith(start[:_LONGEST]) for tag in known):
+        if start and not any(tag.startswith(start[:_MAX_TAG_LENGTH]) for tag in known):
             self._begun, self._bare = True, _BARE.match(start) is not None
 
     def _inside(self) -> Iterator[ContentPiece]:

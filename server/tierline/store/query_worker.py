@@ -256,14 +256,14 @@ def authorize(
     return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
-def _collect(cursor: sqlite3.Cursor, most: int, characters: int) -> dict[str, Any]:
+def _collect(cursor: sqlite3.Cursor, limit: int, characters: int) -> dict[str, Any]:
     columns = [str(column[0])[:characters] for column in cursor.description or ()]
     if not columns:
         return {"error": "only SELECT is possible"}
     rows: list[list[Any]] = []
     room, truncated = characters, False
     for row in cursor:
-        if len(rows) >= most or room <= 0:
+        if len(rows) >= limit or room <= 0:
             truncated = True
             break
         cells: list[Any] = []

@@ -93,7 +93,7 @@ def page_for(window: int) -> int:
     return max(MIN_PAGE, min(PAGE, int(window * _SHARE)))
 
 
-def read_file(loader: Loader, arguments: Mapping[str, Any], most: int = PAGE) -> ToolOutput:
+def read_file(loader: Loader, arguments: Mapping[str, Any], limit: int = PAGE) -> ToolOutput:
     """A page of a file, at most so many characters. Blocking."""
     loaded = loader.load(str(arguments["path"]))
     if isinstance(loaded, Refusal):
@@ -110,13 +110,13 @@ def read_file(loader: Loader, arguments: Mapping[str, Any], most: int = PAGE) ->
     page: list[str] = []
     size = 0
     for line in lines[first - 1 : last]:
-        if page and size + len(line) > most:
+        if page and size + len(line) > limit:
             break
-        page.append(clip(line, most) if len(line) > most else line)
+        page.append(clip(line, limit) if len(line) > limit else line)
         size += len(page[-1])
     end = first + len(page) - 1
     note = "" if (first, end) == (1, len(lines)) else f"lines {first}-{end} of {len(lines)}"
-    if page and len(page[-1]) == most:
+    if page and len(page[-1]) == limit:
         note += ", a line was cut"
     text = render_file(loaded.key, "".join(page), note)
     if end < last:

@@ -48,10 +48,10 @@ class HeadAndTail:
     bytes come in. Bytes that are no UTF-8 count as one character each, the replacement character.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, limit: int) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._head_room = most // 2
-        self._tail_room = most - self._head_room
+        self._head_room = limit // 2
+        self._tail_room = limit - self._head_room
         self._head = ""
         self._next = ""
         """The character after the head, to tell whether the head ends inside a grapheme."""

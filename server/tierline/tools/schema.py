@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-_MOST = 5
-_LONGEST = 1_000_000
+_MAX_PROBLEMS = 5
+_MAX_LENGTH = 1_000_000
 _EXACT = 2**53
 _PLAIN = re.compile(r"-?\d+(\.\d+)?|true|false|null")
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -26,8 +26,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def problems(value: Any, schema: Mapping[str, Any], most: int = _MOST) -> list[str]:
-    """What is wrong with a value, at most ``most`` sentences; empty if it fits.
+def problems(value: Any, schema: Mapping[str, Any], limit: int = _MAX_PROBLEMS) -> list[str]:
+    """What is wrong with a value, at most ``limit`` sentences; empty if it fits.
 
     Understood: ``type``, ``properties``, ``required``, ``additionalProperties`` (false),
     ``items``, ``enum``, ``minimum``, ``maximum``, ``minItems``, ``maxItems``, ``minLength``,
@@ -36,7 +36,7 @@ def problems(value: Any, schema: Mapping[str, Any], most: int = _MOST) -> list[s
     found: list[str] = []
     for problem in _problems(value, schema, ""):
         found.append(problem)
-        if len(found) == most:
+        if len(found) == limit:
             break
     return found
 
@@ -57,7 +57,7 @@ def misnamed(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list[st
             found.append(f"there is no {str(name)[:50]}: the field is {meant}")
             free = [other for other in free if other != meant]
             required = [other for other in required if other != meant]
-    return found[:_MOST]
+    return found[:_MAX_PROBLEMS]
 
 
 def _meant(name: str, value: Any, free: Sequence[str], known: Mapping[str, Any]) -> str:
@@ -126,7 +126,7 @@ def _repaired(value: Any, schema: Mapping[str, Any]) -> Any:
 def _read(value: Any, schema: Mapping[str, Any]) -> Any:
     """The value converted to the type in the schema if its meaning is certain, else unchanged."""
     other: Any = value
-    if isinstance(value, str) and len(value) <= _LONGEST:
+    if isinstance(value, str) and len(value) <= _MAX_LENGTH:
         text = value.strip()
         if text in ("True", "False", "None"):  # as Python writes them
             other = {"True": True, "False": False, "None": None}[text]

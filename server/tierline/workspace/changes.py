@@ -93,17 +93,17 @@ def read(loader: Loader, what: str) -> ChangeSet | str:
     return _said(label, parts)
 
 
-def commits(folder: str, most: int = 20) -> list[tuple[str, str]]:
+def commits(folder: str, limit: int = 20) -> list[tuple[str, str]]:
     """The newest commits: short name and subject. Blocking."""
-    raw = git.read(folder, "log", "--no-show-signature", "--no-mailmap", "-z", "-n", str(most),
+    raw = git.read(folder, "log", "--no-show-signature", "--no-mailmap", "-z", "-n", str(limit),
                    "--format=%h %s")  # fmt: skip
     rows = [row.partition(" ") for row in raw.decode("utf-8", "replace").split("\0") if row]
     return [(name, subject) for name, _, subject in rows]
 
 
-def branches(folder: str, most: int = 50) -> list[str]:
+def branches(folder: str, limit: int = 50) -> list[str]:
     """Local branches, the one committed to last first. Blocking."""
-    raw = git.read(folder, "for-each-ref", "--sort=-committerdate", f"--count={most}",
+    raw = git.read(folder, "for-each-ref", "--sort=-committerdate", f"--count={limit}",
                    "--format=%(refname:short)", "refs/heads")  # fmt: skip
     return raw.decode("utf-8", "replace").split("\n")[:-1]
 

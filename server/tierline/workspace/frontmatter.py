@@ -11,13 +11,13 @@ from collections.abc import Mapping
 
 _HEAD = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.M | re.S)
 _LINE = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)")
-MOST = 20_000
+MAX_HEAD = 20_000
 """Characters at the beginning in which the head must end."""
 
 
 def split(text: str) -> tuple[Mapping[str, tuple[str, ...]], str]:
     """The values by lower-case key, and the text after the head."""
-    found = _HEAD.match(text[:MOST])
+    found = _HEAD.match(text[:MAX_HEAD])
     if found is None:
         return {}, text
     values: dict[str, tuple[str, ...]] = {}

@@ -174,12 +174,12 @@ class Loader:
     # --- folders ---------------------------------------------------------------------------------
 
     def load_folder(
-        self, reference: str, *, most: int = _MAX_FILES, most_bytes: int = _MAX_BYTES
+        self, reference: str, *, max_files: int = _MAX_FILES, max_bytes: int = _MAX_BYTES
     ) -> FolderLoad | Refusal:
         """All text files below a folder, without what is ignored, secret or binary.
 
-        Links to folders are not followed. Files beyond ``most`` files or ``most_bytes`` bytes of
-        text are left out and counted.
+        Links to folders are not followed. Files beyond ``max_files`` files or ``max_bytes`` bytes
+        of text are left out and counted.
         """
         place = self.roots.resolve(reference)
         if isinstance(place, Refusal):
@@ -193,7 +193,7 @@ class Loader:
         late: tuple[str, ...] = ()
         try:
             for path in walk(place.path, self.excluded, skipped.append, until=until):
-                if len(files) >= most or size >= most_bytes:
+                if len(files) >= max_files or size >= max_bytes:
                     over += 1
                     continue
                 found = self.roots.resolve(path)

@@ -18,7 +18,7 @@ _QUOTED = re.compile(
     r""""((?:[^"\\\n]|\\.)+)"|'([^'\n]{1,400})'|“([^”\n]{1,400})”|‘([^’\n]{1,400})’"""
     r"|«([^»\n]{1,400})»|「([^」\n]{1,400})」"
 )
-_LONGEST = 400
+_MAX_PATH_LENGTH = 400
 """Characters; a longer path is tried only as it is written."""
 _BARE = re.compile(r"(?:\\[ \t]|[^\s\"`]){1,1000}")
 """Bounded, because ``(@(@(@`` would be read again from each ``@``; no path is longer."""
@@ -194,7 +194,7 @@ def readings(path: str) -> list[str]:
     blank, as in Chinese and Japanese. At most nine.
     """
     found = [path]
-    if len(path) > _LONGEST:
+    if len(path) > _MAX_PATH_LENGTH:
         return found
     if suffix := _SUFFIX.search(path):
         found.append(path[: suffix.start()])

@@ -121,9 +121,9 @@ def _moved(
     return None
 
 
-def _read(descriptor: int, most: int, enough: Callable[[bytes], bool]) -> bytes:
-    pieces = [os.read(descriptor, min(most, _HEAD))]
-    left = most - len(pieces[0])
+def _read(descriptor: int, limit: int, enough: Callable[[bytes], bool]) -> bytes:
+    pieces = [os.read(descriptor, min(limit, _HEAD))]
+    left = limit - len(pieces[0])
     if not pieces[0] or enough(pieces[0]):
         return pieces[0]
     while left > 0:

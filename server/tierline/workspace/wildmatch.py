@@ -15,7 +15,7 @@ from typing import Final
 
 from attrs import frozen
 
-LONGEST = 4096
+MAX_MATCH_LENGTH = 4096
 """If a pattern needs more characters than this to match, no path is long enough."""
 _ANY: Final = "[^/]"
 _STAR, _FOLDERS, _REST = "*", "**/", "**"
@@ -49,7 +49,7 @@ def compile_pattern(pattern: str, *, paths: bool, any_case: bool = False) -> re.
     ``paths``: ``*`` stops at a slash and ``**`` is special (git's WM_PATHNAME).
     """
     tokens = _tokens(pattern, paths)
-    if tokens is None or sum(token.kind == "" for token in tokens) > LONGEST:
+    if tokens is None or sum(token.kind == "" for token in tokens) > MAX_MATCH_LENGTH:
         return None
     flags = re.DOTALL | re.ASCII | (re.IGNORECASE if any_case else 0)
     return re.compile(_expression(tokens), flags)

@@ -133,7 +133,7 @@ def test_a_graph_holds_the_same_edges_in_eight_bytes_each(
     assert pagerank(graph) == pytest.approx(pagerank(edges))
     assert run_to_end(spread(graph, {0: 1.0})) == pytest.approx(run_to_end(spread(edges, {0: 1.0})))
     assert graph.targets.itemsize + graph.weights.itemsize == 8
-    back = run_to_end(graph.turned(most=2))
+    back = run_to_end(graph.turned(limit=2))
     for node, into in enumerate(back):
         sources = {n: out[node] for n, out in enumerate(edges) if node in out}
         best = sorted(sources.values(), reverse=True)[:2]
@@ -146,7 +146,7 @@ def test_edges_and_those_back_count_together(edges: list[dict[int, float]]) -> N
     graph = Graph()
     for out in edges:
         graph.add(out.items())
-    both = UndirectedEdges(graph, run_to_end(graph.turned(most=9, share=0.4)))
+    both = UndirectedEdges(graph, run_to_end(graph.turned(limit=9, share=0.4)))
     merged = [dict(out) for out in edges]
     for node, out in enumerate(edges):
         for target, weight in out.items():
@@ -170,7 +170,7 @@ def test_edges_are_turned_where_they_lie() -> None:
     whole = 8 * size * each
     tracemalloc.start()
     try:
-        turned = run_to_end(graph.turned(most=64))
+        turned = run_to_end(graph.turned(limit=64))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -7,7 +7,7 @@ import struct
 import zlib
 
 from tierline.context.blocks import Block, Image, Text, ToolResult
-from tierline.context.imagelimits import MANY, MAX_SIDE, MOST, UNSEEN, limit_images
+from tierline.context.imagelimits import MANY, MAX_PICTURES, MAX_SIDE, UNSEEN, limit_images
 from tierline.context.prompt import PromptBlock, PromptMessage
 
 
@@ -50,12 +50,12 @@ def test_of_many_those_that_are_too_large_or_unknown_are_replaced_by_a_line() ->
 
 
 def test_beyond_the_most_the_oldest_are_left_out() -> None:
-    found, notices = limit_images(messages(*[SMALL] * (MOST + 2)))
+    found, notices = limit_images(messages(*[SMALL] * (MAX_PICTURES + 2)))
     blocks = sent(found)
     assert all(isinstance(block, Text) for block in blocks[:2])
-    assert blocks[2:] == [SMALL] * MOST
-    assert len(notices) == 2 and str(MOST) in notices[0]
-    assert limit_images(messages(*[SMALL] * MOST))[1] == []
+    assert blocks[2:] == [SMALL] * MAX_PICTURES
+    assert len(notices) == 2 and str(MAX_PICTURES) in notices[0]
+    assert limit_images(messages(*[SMALL] * MAX_PICTURES))[1] == []
 
 
 def test_a_model_without_eyes_gets_no_picture_and_one_notice() -> None:

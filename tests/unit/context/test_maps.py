@@ -59,10 +59,10 @@ def test_public_top_level_symbols_stand_for_a_file() -> None:
 def test_a_tree_shows_whole_levels_only() -> None:
     paths = ["a/x.py", "a/b/x.py", "a/b/c/x.py", "d/x.py", "top.py"]
     assert tree(paths) == "a/\n  b/\n    c/\nd/"
-    assert tree(paths, most=3) == "a/\n  b/\nd/\n… deeper folders are not shown"
-    assert tree(paths, most=2) == "a/\nd/\n… deeper folders are not shown"
-    assert tree([*paths, "d/e/x.py"], most=3) == "a/\nd/\n… deeper folders are not shown"
-    assert tree(paths, most=1) == "a/\n… deeper folders are not shown", "one level does not fit"
+    assert tree(paths, limit=3) == "a/\n  b/\nd/\n… deeper folders are not shown"
+    assert tree(paths, limit=2) == "a/\nd/\n… deeper folders are not shown"
+    assert tree([*paths, "d/e/x.py"], limit=3) == "a/\nd/\n… deeper folders are not shown"
+    assert tree(paths, limit=1) == "a/\n… deeper folders are not shown", "one level does not fit"
     assert tree(["x.py"]) == ""
 
 

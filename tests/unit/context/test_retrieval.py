@@ -133,7 +133,7 @@ def test_every_reason_has_a_sentence(out: Exclusion) -> None:
 def test_the_module_tree_shows_folders_level_by_level() -> None:
     text = tree(["a/b/c/x.py", "a/b/y.py", "d/z.py", "top.py"])
     assert text == "a/\n  b/\n    c/\nd/"
-    cut = tree([f"a/b{n}/c/x.py" for n in range(50)] + ["d/z.py"], most=20)
+    cut = tree([f"a/b{n}/c/x.py" for n in range(50)] + ["d/z.py"], limit=20)
     assert cut.splitlines()[:2] == ["a/", "d/"]
     assert cut.endswith("deeper folders are not shown")
 
@@ -228,14 +228,14 @@ def test_a_card_says_its_signature_and_its_doc_once() -> None:
 @pytest.mark.requirement("003:168")
 def test_a_touchpoint_shows_up_to_30_lines() -> None:
     lines = [f"line{n}" for n in range(60)]
-    text = render(CARD, lines, most=LIMITS[ContextMode.HEAVY].card_lines)
+    text = render(CARD, lines, limit=LIMITS[ContextMode.HEAVY].card_lines)
     assert "line29" in text and "line30" not in text
 
 
 @given(st.lists(st.text(), max_size=12))
 def test_a_snippet_cannot_close_its_fence(lines: list[str]) -> None:
     clean = [line.replace("\n", " ").replace("\r", " ") for line in lines]
-    text = render(CARD, ["````", "```x", *clean], most=30)
+    text = render(CARD, ["````", "```x", *clean], limit=30)
     fence = max((run for run in text.split("\n") if set(run) == {"`"}), key=len)
     assert len(fence) > 4
 

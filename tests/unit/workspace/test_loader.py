@@ -192,7 +192,7 @@ def test_a_folder_brings_its_text_files_and_says_what_it_skipped(tmp_path: Path)
 def test_a_folder_stops_at_a_number_of_files_and_says_so(tmp_path: Path) -> None:
     for n in range(12):
         (tmp_path / f"{n:02}.txt").write_text("x\n")
-    folder = loader_of(tmp_path).load_folder(".", most=10)
+    folder = loader_of(tmp_path).load_folder(".", max_files=10)
     assert isinstance(folder, FolderLoad)
     assert len(folder.files) == 10
     assert any("first 10" in text and "2 more" in text for text in folder.notices)
@@ -201,7 +201,7 @@ def test_a_folder_stops_at_a_number_of_files_and_says_so(tmp_path: Path) -> None
 def test_a_folder_stops_at_a_size_and_says_so(tmp_path: Path) -> None:
     for n in range(6):
         (tmp_path / f"{n}.txt").write_text("x" * 1000)
-    folder = loader_of(tmp_path).load_folder(".", most_bytes=2500)
+    folder = loader_of(tmp_path).load_folder(".", max_bytes=2500)
     assert isinstance(folder, FolderLoad)
     assert len(folder.files) == 3
     assert any("first 3" in text and "3 more" in text for text in folder.notices)

@@ -10,7 +10,7 @@ import zlib
 import pytest
 
 from tierline.context.blocks import Image, Text
-from tierline.context.imagelimits import MOST, limit_images
+from tierline.context.imagelimits import MAX_PICTURES, limit_images
 from tierline.context.prompt import PromptBlock, PromptMessage
 from tierline.context.refusals import Reason, Refusal
 from tierline.workspace.buffers import NotebookBuffer, NotebookCell
@@ -203,9 +203,10 @@ def test_attached_pictures_may_be_data_uris_and_lie_about_their_type() -> None:
 
 def test_beyond_a_hundred_pictures_the_oldest_go() -> None:
     blocks = tuple(
-        PromptBlock(Image("image/png", str(n), 10, 10), "history:1") for n in range(MOST + 2)
+        PromptBlock(Image("image/png", str(n), 10, 10), "history:1")
+        for n in range(MAX_PICTURES + 2)
     )
     (message,), notices = limit_images([PromptMessage("user", blocks)])
     kinds = [isinstance(held.block, Text) for held in message.blocks]
-    assert kinds == [True, True] + [False] * MOST
+    assert kinds == [True, True] + [False] * MAX_PICTURES
     assert len(notices) == 2

@@ -68,12 +68,12 @@ def parse_key(key: str) -> tuple[str, str]:
     return path, symbol
 
 
-def render(card: Card, lines: Sequence[str], *, most: int = SNIPPET_LINES) -> str:
+def render(card: Card, lines: Sequence[str], *, limit: int = SNIPPET_LINES) -> str:
     """A card as the model sees it: path, module, signature, doc comment, attributes, snippet, why.
 
     ``lines`` are the lines of the current text from the card's first line on.
     """
-    body = [_cut(line) for line in lines[: max(0, min(most, card.end - card.line + 1))]]
+    body = [_cut(line) for line in lines[: max(0, min(limit, card.end - card.line + 1))]]
     while body and not body[-1].strip():
         body.pop()
     head = f"[Code found for this prompt] {render_path(card.path)}:{card.line}"

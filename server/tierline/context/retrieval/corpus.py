@@ -252,13 +252,13 @@ class Corpus:
         }
         return {name: files for name, files in living.items() if files}
 
-    def names_like(self, letters: str, most: int) -> list[tuple[str, set[int]]]:
+    def names_like(self, letters: str, limit: int) -> list[tuple[str, set[int]]]:
         """Defined names that hold these letters, with the files that define them. Names that begin
         with them come first, short ones before long ones.
         """
-        names = self.postings.like(letters.casefold(), 2 * most)
+        names = self.postings.like(letters.casefold(), 2 * limit)
         found = self._definers(names)
-        return [(name, set(found[name])) for name in names if name in found][:most]
+        return [(name, set(found[name])) for name in names if name in found][:limit]
 
     def rarity(self, word: str) -> float:
         """How much a word tells files apart (inverse document frequency); 0 if no file has it."""

@@ -105,9 +105,9 @@ class Graph(EdgeSequence):
         start, end = self._ends[node], self._ends[node + 1]
         return EdgeArrays(self.targets[start:end], self.weights[start:end])
 
-    def turned(self, most: int, share: float = 1.0) -> Generator[None, None, Graph]:
-        """The reversed edges, the heaviest ``most`` of each node, with a share of their weights. In
-        steps.
+    def turned(self, limit: int, share: float = 1.0) -> Generator[None, None, Graph]:
+        """The reversed edges, the heaviest ``limit`` of each node, with a share of their weights.
+        In steps.
         """
         size = len(self)
         places = array("I", (0,)) * (size + 1)
@@ -133,8 +133,8 @@ class Graph(EdgeSequence):
         for node in range(size):  # in place: there may be no room for them twice
             some = slice(places[node], places[node + 1])
             into, strength = sources[some], weights[some]
-            if len(into) > most:
-                heavy = sorted(range(len(into)), key=lambda at: -strength[at])[:most]
+            if len(into) > limit:
+                heavy = sorted(range(len(into)), key=lambda at: -strength[at])[:limit]
                 into = array("I", map(into.__getitem__, heavy))
                 strength = array("f", map(strength.__getitem__, heavy))
             end = ends[-1] + len(into)

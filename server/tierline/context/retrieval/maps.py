@@ -117,18 +117,18 @@ def blocks(choice: MapChoice, read: Callable[[str], SourceFile | None]) -> list[
     return made
 
 
-def outline(file: SourceFile, most: int) -> list[Symbol]:
+def outline(file: SourceFile, limit: int) -> list[Symbol]:
     """The symbols that stand for a file: top level first, public first, in their order."""
     top = [s for s in file.symbols if not s.parent]
     rest = [s for s in file.symbols if s.parent and s.kind in ("class", "interface", "method")]
     preferred = [s for s in top if s.kind in _FIRST and not s.name.startswith("_")]
     others = [s for s in top if s not in preferred and not s.name.startswith("_")]
-    picked = (preferred + others + (rest if not preferred else []))[:most]
+    picked = (preferred + others + (rest if not preferred else []))[:limit]
     return sorted(picked, key=lambda s: (s.line, s.name))
 
 
-def tree(paths: Iterable[str], *, most: int = MAX_TREE_LINES) -> str:
-    """The folders of the workspace, indented; as deep as ``most`` lines allow."""
+def tree(paths: Iterable[str], *, limit: int = MAX_TREE_LINES) -> str:
+    """The folders of the workspace, indented; as deep as ``limit`` lines allow."""
     folders: set[str] = set()
     for path in paths:
         folder = folder_of(path)
@@ -136,9 +136,9 @@ def tree(paths: Iterable[str], *, most: int = MAX_TREE_LINES) -> str:
             folders.add(folder)
             folder = folder_of(folder[:-1])
     by_depth = sorted(folders, key=lambda f: (f.count("/"), f))
-    shown = set(by_depth[:most])
-    if len(by_depth) > most:  # whole levels only, unless the first alone is too long
-        level = by_depth[most].count("/")
+    shown = set(by_depth[:limit])
+    if len(by_depth) > limit:  # whole levels only, unless the first alone is too long
+        level = by_depth[limit].count("/")
         shown = {f for f in shown if f.count("/") < level} or shown
     lines = [f"{'  ' * (f.count('/') - 1)}{shown_name(f.rstrip('/').rpartition('/')[2])}/"
              for f in sorted(shown)]  # fmt: skip
@@ -174,9 +174,9 @@ def scaffold(
     return "\n".join(lines)
 
 
-def _lines(file: SourceFile, most: int) -> list[str]:
+def _lines(file: SourceFile, limit: int) -> list[str]:
     name = shown_name(file.path.rpartition("/")[2])
-    return [name, *(f"  {_signature(s)}" for s in outline(file, most))]
+    return [name, *(f"  {_signature(s)}" for s in outline(file, limit))]
 
 
 def _signature(symbol: Symbol) -> str:

@@ -40,7 +40,7 @@ class Postings(Protocol):
     def references(self, number: int) -> References:
         """What a file refers to."""
 
-    def like(self, letters: str, most: int) -> list[str]:
+    def like(self, letters: str, limit: int) -> list[str]:
         """Names that contain these letters (case-folded): those that begin with them first, short
         ones before long ones.
         """
@@ -81,10 +81,10 @@ class ListedPostings:
         """See ``Postings``."""
         return self._refers.get(number, References())
 
-    def like(self, letters: str, most: int) -> list[str]:
+    def like(self, letters: str, limit: int) -> list[str]:
         """See ``Postings``."""
         return in_order((name for name in self._names if letters in name.casefold()), letters)[
-            :most
+            :limit
         ]
 
     def sweep(self, dead: Container[int]) -> Iterator[None]:

@@ -18,7 +18,7 @@ from tierline.context.retrieval.graph import spread
 from tierline.context.retrieval.symbol import Symbol, module_of
 from tierline.context.retrieval.words import identifiers, query_terms, terms
 
-LEAST = 1e-4
+MIN_RANK_SHARE = 1e-4
 """Share of the rank below which a file passes nothing on."""
 MAX_RANKED = 2_000
 """Files that are ranked for their words, and as many for their edges: in a large workspace a common
@@ -361,7 +361,7 @@ def _flow(corpus: Corpus, seeds: Mapping[int, float]) -> Generator[None, None, d
     """The personalised rank around the seeds. The edges may be a few edits behind."""
     flow: dict[int, float] = {}
     edges = corpus.edges(fresh=False)
-    reached = yield from spread(edges, seeds, least=LEAST)
+    reached = yield from spread(edges, seeds, least=MIN_RANK_SHARE)
     for number, amount in reached.items():
         if (now := corpus.living(number)) is not None:
             flow[now] = flow.get(now, 0.0) + amount

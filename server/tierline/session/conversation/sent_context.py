@@ -16,7 +16,7 @@ _KINDS: dict[str, p.SentKind] = {
     "recall": "recalled",
 }
 """Kinds by key prefix, in the order in which clients show them."""
-_LONGEST = 200
+_MAX_LABEL_LENGTH = 200
 
 
 def sent_entries(plan: ContextPlan) -> list[p.SentEntry]:
@@ -35,7 +35,9 @@ def sent_groups(plan: ContextPlan, attached: Iterable[p.Attachment]) -> list[p.S
         if one.label not in shown:
             kinds[one.kind].append(one.label)
     return [
-        p.SentGroup(kind, len(labels), labels[0][-_LONGEST:] if _alone(kind, labels) else "")
+        p.SentGroup(
+            kind, len(labels), labels[0][-_MAX_LABEL_LENGTH:] if _alone(kind, labels) else ""
+        )
         for kind, labels in kinds.items()
         if labels
     ]

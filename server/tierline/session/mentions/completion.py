@@ -16,7 +16,7 @@ from tierline.session.retrieval.symbols import SymbolService
 from tierline.session.workbench import Workbench
 from tierline.workspace import changes
 
-MOST = 200
+MAX_COMPLETIONS = 200
 _SOON = 0.06
 """Seconds that names of symbols are waited for; then a list is incomplete."""
 _KINDS: tuple[tuple[str, p.MentionKind, str], ...] = (
@@ -57,7 +57,7 @@ class CompletionService:
     async def complete(self, params: p.MentionCompleteParams) -> p.MentionCompleteResult:
         """Completions of the letters after an ``@``."""
         query = params.query.strip().strip("\"'")
-        most = max(1, min(params.limit, MOST))
+        most = max(1, min(params.limit, MAX_COMPLETIONS))
         kind, colon, rest = query.partition(":")
         late = False
         if colon and not query.startswith(("https:", "http:")):
@@ -124,7 +124,7 @@ class CompletionService:
         wanted = rest.casefold()
         return [i for i in items if wanted in i.text.casefold() or wanted in i.label.casefold()]
 
-    async def _symbol(self, letters: str, most: int) -> list[p.MentionInfo] | None:
+    async def _symbol(self, letters: str, limit: int) -> list[p.MentionInfo] | None:
         """None if the index cannot say yet."""
         path, _, name = letters.rpartition("#")
         if path:
@@ -136,7 +136,7 @@ class CompletionService:
                 for s in symbols
                 if name.casefold() in s.qualified.casefold()
             ]
-        names = await self._symbols.names(letters, most, _SOON)
+        names = await self._symbols.names(letters, limit, _SOON)
         if names is None:
             return None
         return [
@@ -149,9 +149,9 @@ class CompletionService:
             for name, where, count in names
         ]
 
-    async def _sessions(self, rest: str, most: int) -> list[p.MentionInfo]:
+    async def _sessions(self, rest: str, limit: int) -> list[p.MentionInfo]:
         store = self._conversation.store
-        found = await asyncio.to_thread(store.sessions, most, rest)
+        found = await asyncio.to_thread(store.sessions, limit, rest)
         return [
             _item(f"session:{s.session_id}", "session", clip(s.title or s.preview, 80), s.timestamp)
             for s in found.sessions
@@ -166,9 +166,9 @@ class CompletionService:
             if wanted in f"{memo.id} {memo.content} {' '.join(memo.tags)}".casefold()
         ]
 
-    async def _found(self, letters: str, most: int) -> list[str]:
+    async def _found(self, letters: str, limit: int) -> list[str]:
         """Paths that contain the letters in order: those whose name begins with them first."""
-        return await self._paths.best(letters, most, frozenset(self._files.paths()))
+        return await self._paths.best(letters, limit, frozenset(self._files.paths()))
 
 
 async def _none() -> list[p.MentionInfo]:

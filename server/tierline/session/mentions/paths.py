@@ -87,7 +87,7 @@ class PathList:
     def __len__(self) -> int:
         return len(self._paths)
 
-    def best(self, letters: str, most: int, listed: frozenset[str] = frozenset()) -> list[str]:
+    def best(self, letters: str, limit: int, listed: frozenset[str] = frozenset()) -> list[str]:
         """Paths that contain the letters in order: names that begin with them first, then paths
         that do, names and paths that contain them as one text, and all others.
         """
@@ -95,18 +95,18 @@ class PathList:
         if not wanted:
             first = [path for path in sorted(listed, key=_order) if self._holds(path)]
             rest = (path for path in self._paths if path not in listed)
-            return [*first, *islice(rest, most)][:most]
+            return [*first, *islice(rest, limit)][:limit]
         found: dict[int, None] = {}  # in this order
         for lines, sought in (
             (self._names, f"\n{wanted}"), (self._whole, f"\n{wanted}"),
             (self._names, wanted), (self._whole, wanted),
         ):  # fmt: skip
-            found |= dict.fromkeys(islice(lines.holding(sought), most))
-            if len(found) >= most:
+            found |= dict.fromkeys(islice(lines.holding(sought), limit))
+            if len(found) >= limit:
                 break
         else:
             found |= dict.fromkeys(self._scattered(wanted))
-        return [self._paths[number] for number in islice(found, most)]
+        return [self._paths[number] for number in islice(found, limit)]
 
     def _holds(self, path: str) -> bool:
         order = _order(path)
@@ -140,13 +140,13 @@ class PathIndex:
         self._first = True
         self._task: asyncio.Task[None] | None = None
 
-    async def best(self, letters: str, most: int, listed: frozenset[str]) -> list[str]:
+    async def best(self, letters: str, limit: int, listed: frozenset[str]) -> list[str]:
         """Completions of the letters, among the paths listed so far."""
         await self._fresh()
         known = self._known
         if len(self._found) > 2 * len(known):  # the first listing is running; each update sorts all
             known = self._known = await asyncio.to_thread(PathList, tuple(self._found))
-        found = await asyncio.to_thread(known.best, letters, most, listed)
+        found = await asyncio.to_thread(known.best, letters, limit, listed)
         age = time.monotonic() - self._at
         if not found and letters and age > max(_KEPT_SECONDS, self._took * _SOUGHT_SHARE):
             self._begin()  # the file may be new

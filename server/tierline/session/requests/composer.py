@@ -142,9 +142,9 @@ class Composer:
 
     # --- for the session -------------------------------------------------------------------------
 
-    async def compose(self, turn: Turn, *, most: int = 0) -> ComposedRequest:
-        """The request that answers a turn's prompt. ``most``: tokens that it may have, after one
-        was refused for its size.
+    async def compose(self, turn: Turn, *, max_tokens: int = 0) -> ComposedRequest:
+        """The request that answers a turn's prompt. ``max_tokens``: its limit, after one was
+        refused for its size.
 
         Raises:
             FixedPartTooLarge: the items that cannot be left out do not fit into the window.
@@ -155,7 +155,7 @@ class Composer:
         await self._sources.files.refresh(everything=True)
         await self._sources.urls.settled()
         await self._sources.retrieval.prepare(turn)
-        snapshot = await self._snapshot(turn, most)
+        snapshot = await self._snapshot(turn, max_tokens)
         composed = await self._build(snapshot, provider)
         composed = self._lightened(await self._within_bytes(turn, composed, provider))
         if turn.rounds == 1:
@@ -312,7 +312,7 @@ class Composer:
         return CacheLine(talk.session_id, talk.branch, self._models.maker)
 
     async def _snapshot(
-        self, turn: Turn | None, most: int = 0, *, pending: Message | None = None
+        self, turn: Turn | None, max_tokens: int = 0, *, pending: Message | None = None
     ) -> Snapshot:
         settings = self._preferences.settings
         facts = self._models.facts()
@@ -320,8 +320,8 @@ class Composer:
         maker = line.reader
         counter = await self._counters.loaded(facts)
         limits = self.limits(facts, counter)
-        if most:
-            smaller = max(1, min(limits.max_input_tokens, most))
+        if max_tokens:
+            smaller = max(1, min(limits.max_input_tokens, max_tokens))
             limits = evolve(limits, max_input_tokens=smaller)
         tools = self._sources.tools.specs()
         active = turn.group_id if turn else ""
@@ -354,7 +354,7 @@ class Composer:
             urls=read.urls,
             session_id=self._conversation.session_id,
             branch=self._conversation.branch,
-            after_overflow=most > 0,
+            after_overflow=max_tokens > 0,
             compaction_failed=self.compaction_failed(),
             selection=selection,
             memory=memory,

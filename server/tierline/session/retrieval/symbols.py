@@ -381,7 +381,7 @@ class SymbolService:
         return [(found, Symbol.of(row) if row else None) for found, row in answer["found"]]
 
     async def names(
-        self, letters: str, most: int, seconds: float
+        self, letters: str, limit: int, seconds: float
     ) -> list[tuple[str, str, int]] | None:
         """Names that hold these letters: each with a file that defines it, and how many do. None if
         the index cannot say within these seconds, but may later.
@@ -389,7 +389,7 @@ class SymbolService:
         if not self.ready:
             return None if self._state in ("starting", "indexing") else []
         try:
-            answer = await self._client.ask("names", letters=letters, most=most, seconds=seconds)
+            answer = await self._client.ask("names", letters=letters, most=limit, seconds=seconds)
         except IndexUnavailable:
             return None
         return [(name, path, count) for name, path, count in answer["names"]]

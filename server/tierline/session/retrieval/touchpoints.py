@@ -39,7 +39,7 @@ class CardReader:
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
 
-    def render(self, card: Card, most: int) -> str | None:
+    def render(self, card: Card, limit: int) -> str | None:
         """A card with its excerpt; None if its file cannot be sent or its symbol no
         longer exists.
         """
@@ -47,24 +47,24 @@ class CardReader:
         if found is None:
             return None
         placed, lines = found
-        return render(placed, lines[placed.line - 1 :], most=most)
+        return render(placed, lines[placed.line - 1 :], limit=limit)
 
-    def body(self, card: Card, most: int) -> str | None:
-        """A symbol's whole text, up to ``most`` lines; None as in ``render``."""
+    def body(self, card: Card, limit: int) -> str | None:
+        """A symbol's whole text, up to ``limit`` lines; None as in ``render``."""
         found = self._located(card)
         if found is None:
             return None
         placed, lines = found
         placed = evolve(placed, end=min(placed.end, len(lines)), doc="", signature="")
-        return render(placed, lines[placed.line - 1 :], most=most)
+        return render(placed, lines[placed.line - 1 :], limit=limit)
 
-    def source(self, card: Card, most: int) -> tuple[Card, str] | None:
+    def source(self, card: Card, limit: int) -> tuple[Card, str] | None:
         """The current place and text of a symbol; None as in ``render``."""
         found = self._located(card)
         if found is None:
             return None
         placed, lines = found
-        placed = evolve(placed, end=min(placed.end, len(lines), placed.line + most - 1))
+        placed = evolve(placed, end=min(placed.end, len(lines), placed.line + limit - 1))
         return placed, "\n".join(lines[placed.line - 1 : placed.end]) + "\n"
 
     def _located(self, card: Card) -> tuple[Card, list[str]] | None:

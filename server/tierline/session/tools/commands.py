@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 _MAX_BYTES = 10_000_000
 
 FILE = "allowed-commands.json"
-LONGEST = 4000
+MAX_COMMAND_LENGTH = 4000
 """Characters of a command: the user must be able to read all of it."""
 
 RUN_COMMAND = ToolSpec(
@@ -60,7 +60,7 @@ RUN_COMMAND = ToolSpec(
                 "minItems": 1,
                 "maxItems": 200,
             },
-            "shell": {"type": "string", "minLength": 1, "maxLength": LONGEST},
+            "shell": {"type": "string", "minLength": 1, "maxLength": MAX_COMMAND_LENGTH},
         },
     },
 )
@@ -185,10 +185,10 @@ class CommandService:
         """Why a command cannot be run, so that the user need not be asked; empty if it can."""
         if command is None:
             return "Give either `argv` or `shell`."
-        if sum(map(len, command)) > LONGEST:
+        if sum(map(len, command)) > MAX_COMMAND_LENGTH:
             return (
-                f"Not run: it is longer than {LONGEST} characters, which nobody would read. Run a "
-                "file of the workspace instead."
+                f"Not run: it is longer than {MAX_COMMAND_LENGTH} characters, which nobody would "
+                "read. Run a file of the workspace instead."
             )
         trusted = self._preferences.settings.tools.workspace_trusted
         if self._roots.primary is None or not trusted:

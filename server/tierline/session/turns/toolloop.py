@@ -240,7 +240,7 @@ class RoundRunner:
             self._bus.publish(p.Notice("warning", learnt, "adapted", turn.group_id))
         try:
             most = room_after(found, composed.plan.tokens)
-            return await self._composer.compose(turn, most=most)
+            return await self._composer.compose(turn, max_tokens=most)
         except TierlineError as nothing:
             raise ProviderError(
                 "overflow", error.message, nothing.advice, http_status=error.http_status

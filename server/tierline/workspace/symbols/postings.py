@@ -122,7 +122,7 @@ class DiskPostings:
         uses, imports = json.loads(row[0])
         return References(uses, tuple(imports))
 
-    def like(self, letters: str, most: int) -> list[str]:
+    def like(self, letters: str, limit: int) -> list[str]:
         """See ``Postings``. The search for names that only contain the letters is
         limited in time.
         """
@@ -130,11 +130,11 @@ class DiskPostings:
         rows = self._connection.execute(
             "SELECT name FROM (SELECT name FROM name WHERE folded >= ? AND folded < ? LIMIT ?) "
             "ORDER BY length(CAST(name AS TEXT)), name LIMIT ?",
-            (first, first + b"\xff", _MAX_ALIKE, most),
+            (first, first + b"\xff", _MAX_ALIKE, limit),
         )
         found = [_text(name) for (name,) in rows]
-        if len(found) < most:
-            found += in_order(self._inside(first), letters)[: most - len(found)]
+        if len(found) < limit:
+            found += in_order(self._inside(first), letters)[: limit - len(found)]
         return found
 
     def _inside(self, letters: bytes) -> list[str]:

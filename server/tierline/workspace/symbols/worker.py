@@ -222,7 +222,7 @@ class Worker:
         ]  # fmt: skip
         best = list(islice(by_rank(ranks), MAX_RANKS))
         yield
-        shown = tree(index.corpus.by_path, most=int(message.get("tree_lines", 40)))
+        shown = tree(index.corpus.by_path, limit=int(message.get("tree_lines", 40)))
         yield
         return {
             "ready": True,
