@@ -134,9 +134,10 @@ class Editor:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        self.process = await asyncio.create_subprocess_exec(
-            *command, "--tcp", f"127.0.0.1:{port}", env=env
-        )
+        with forking() if self.forked else nullcontext():
+            self.process = await asyncio.create_subprocess_exec(
+                *command, "--tcp", f"127.0.0.1:{port}", env=env
+            )
         for _ in range(200):
             try:
                 await self.client.start_tcp("127.0.0.1", port)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lsp.conftest import environment
-from lsp.pipe import Pipe
+from lsp.pipe import ForkedPipe as Pipe
 from support import oddfiles
 from support.owning import own
 from wire.servers import WireServer

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
 import sys
 import textwrap
 import threading
@@ -16,6 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from support.recording import RECORDER
+from support.warm import popen, started
 
 SERVE = (sys.executable, "-m", "tierline", "serve")
 
@@ -40,6 +40,8 @@ def clean_environment(workspace: Path, **more: str) -> dict[str, str]:
 class Pipe:
     """One ``tierline serve`` on pipes. Standard error goes to a file beside the workspace."""
 
+    forked = False
+
     def __init__(
         self, workspace: Path, env: dict[str, str] | None = None, command: tuple[str, ...] = SERVE
     ) -> None:
@@ -53,13 +55,9 @@ class Pipe:
         self._errors = workspace.parent / f"stderr-{time.monotonic_ns()}.txt"
         self.started = time.monotonic()
         with self._errors.open("wb") as errors:
-            self.process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                env=clean_environment(workspace, **(env or {})),
-            )
+            start = popen if self.forked else started
+            given = clean_environment(workspace, **(env or {}))
+            self.process: Any = start(command, given, errors.fileno())
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -174,6 +172,12 @@ class Pipe:
         with self._came:
             to.append(what)
             self._came.notify_all()
+
+
+class ForkedPipe(Pipe):
+    """For tests that neither measure the process nor care how it starts."""
+
+    forked = True
 
 
 def hook(folder: Path, code: str) -> dict[str, str]:

@@ -16,7 +16,8 @@ import pytest
 
 from bugcases.bodies import violations
 from lsp.conftest import environment
-from lsp.pipe import Pipe, history
+from lsp.pipe import ForkedPipe as Pipe
+from lsp.pipe import history
 from tierline.session.turns.drafting import PAUSE_SECONDS
 from tierline.store.drafts import read
 from wire.agents import Use, calls

@@ -19,7 +19,8 @@ import pytest
 
 from bugcases.bodies import violations
 from lsp.conftest import environment
-from lsp.pipe import Pipe, history, hook
+from lsp.pipe import ForkedPipe as Pipe
+from lsp.pipe import history, hook
 from lsp.project import make_project
 from tierline.store.log import HistoryLog
 from wire.servers import WireServer

@@ -18,7 +18,8 @@ import pytest
 
 from bugcases.bodies import violations
 from lsp.conftest import environment
-from lsp.pipe import SERVE, Pipe
+from lsp.pipe import SERVE
+from lsp.pipe import ForkedPipe as Pipe
 from lsp.project import make_project
 from support.owning import own
 from wire.scripts import o_reply

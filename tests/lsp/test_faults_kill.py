@@ -23,7 +23,7 @@ import pytest
 
 from bugcases.bodies import violations
 from lsp.conftest import environment
-from lsp.pipe import Pipe
+from lsp.pipe import ForkedPipe as Pipe
 from lsp.project import make_project
 from support.newest import newest_text
 from tierline.store.drafts import read

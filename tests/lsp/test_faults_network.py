@@ -19,7 +19,8 @@ from attrs import evolve, frozen
 
 from lsp.conftest import environment
 from lsp.network_faults import FAULTS, FIRST, GOOD, RETRIES, STALL, Fault
-from lsp.pipe import Pipe, history
+from lsp.pipe import ForkedPipe as Pipe
+from lsp.pipe import history
 from support.recording import UNRECORDED
 from support.wellformed import violations
 from wire.drive import reply

@@ -27,7 +27,7 @@ from attrs import frozen
 
 from bugcases.bodies import violations
 from lsp.conftest import environment
-from lsp.pipe import Pipe
+from lsp.pipe import ForkedPipe as Pipe
 from support.clock import Clock
 from support.newest import newest_text
 from tierline.store.log import HistoryLog

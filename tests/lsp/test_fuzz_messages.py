@@ -19,7 +19,8 @@ import attrs
 import pytest
 
 from lsp.conftest import environment
-from lsp.pipe import Pipe, frame
+from lsp.pipe import ForkedPipe as Pipe
+from lsp.pipe import frame
 from tierline import protocol as p
 from wire.servers import WireServer
 

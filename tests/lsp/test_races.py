@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from lsp.conftest import environment
-from lsp.pipe import Pipe, history
+from lsp.pipe import ForkedPipe as Pipe
+from lsp.pipe import history
 from wire.agents import Use, calls, results
 from wire.scripts import O_DONE, a_reply, o_reply, o_texts
 from wire.servers import Hold, Reply, WireServer, wire_server

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lsp.conftest import environment
-from lsp.pipe import Pipe
+from lsp.pipe import ForkedPipe as Pipe
 from support import oddfiles
 from support.owning import own
 from wire.servers import WireServer

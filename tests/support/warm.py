@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import functools
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,9 +26,10 @@ from unittest import mock
 from support import nursery
 
 TIERLINE = (sys.executable, "-m", "tierline")
-READ_AT_START = ("PYTHON", "LC_", "LANG", "OPENBLAS", "OMP_")
+READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "TMP", "TZ", "OPENBLAS", "OMP_")
 """Beginnings of variables that count before the first line of a program runs."""
 _exec = asyncio.create_subprocess_exec
+_ordering = threading.Lock()
 
 
 class Process:
@@ -94,10 +98,81 @@ def _alike(env: Mapping[str, str]) -> bool:
     )
 
 
+def _forkable(command: tuple[str, ...], env: Mapping[str, str]) -> bool:
+    return command[:3] == TIERLINE and sys.platform == "linux" and _alike(env)
+
+
+def _fork(command: tuple[str, ...], env: Mapping[str, str], cwd: Any, files: list[int]) -> int:
+    """Have a server forked, with ``files`` as its standard streams and where its status goes.
+
+    They are closed here, but for those that are our own streams. Returns its process id.
+    """
+    order = {"env": dict(env), "cwd": str(cwd or Path.cwd()), "arguments": command[3:]}
+    body = json.dumps(order).encode()
+    with _ordering:
+        orders = _orders()
+        socket.send_fds(orders, [nursery.SIZE.pack(len(body))], files)
+        orders.sendall(body)
+        process: int = nursery.SIZE.unpack(orders.recv(nursery.SIZE.size))[0]
+    for file in files:
+        if file > 2:
+            os.close(file)
+    return process
+
+
+class Popen:
+    """What the tests use of ``subprocess.Popen``: a server on two pipes, forked."""
+
+    def __init__(self, command: tuple[str, ...], env: Mapping[str, str], errors: int) -> None:
+        given, told, ended = os.pipe(), os.pipe(), os.pipe()
+        self.pid = _fork(command, env, None, [given[0], told[1], os.dup(errors), ended[1]])
+        self.stdin = os.fdopen(given[1], "wb")
+        self.stdout = os.fdopen(told[0], "rb")
+        self.returncode: int | None = None
+        self._ended = ended[0]
+
+    def poll(self) -> int | None:
+        """Its exit status, if it has one."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit status; minus the number of a signal."""
+        if self.returncode is None:
+            if not select.select([self._ended], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(TIERLINE, timeout or 0)
+            said = os.read(self._ended, 16)
+            os.close(self._ended)
+            self.returncode = int(said) if said else -signal.SIGKILL
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it."""
+        self.send_signal(signal.SIGKILL)
+
+
+def popen(command: tuple[str, ...], env: Mapping[str, str], errors: int) -> Any:
+    """A server on pipes that writes its errors into a file; forked, if it can be."""
+    return (Popen if _forkable(command, env) else started)(command, env, errors)
+
+
+def started(command: tuple[str, ...], env: Mapping[str, str], errors: int) -> Any:
+    """The same, started as any program."""
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=env
+    )
+
+
 async def create_subprocess_exec(*command: str, **how: Any) -> Any:
     """As asyncio's own; a server that can be forked is forked."""
     env = how.get("env") or dict(os.environ)
-    if command[:3] != TIERLINE or sys.platform != "linux" or not _alike(env):
+    if not _forkable(command, env):
         return await _exec(*command, **how)
     how = {"stdin": None, "stdout": None, "stderr": None, "limit": 2**16} | how
     pipes = {name: os.pipe() for name in ("stdin", "stdout", "stderr") if how[name] == -1}
@@ -107,14 +182,7 @@ async def create_subprocess_exec(*command: str, **how: Any) -> Any:
         *(pipes[name][1] if name in pipes else i for i, name in ((1, "stdout"), (2, "stderr"))),
         end,
     ]
-    order = {"env": dict(env), "cwd": str(how.get("cwd") or Path.cwd()), "arguments": command[3:]}
-    body = json.dumps(order).encode()
-    orders = _orders()
-    socket.send_fds(orders, [nursery.SIZE.pack(len(body))], theirs)
-    orders.sendall(body)
-    process = Process(nursery.SIZE.unpack(orders.recv(nursery.SIZE.size))[0])
-    for given in (*(file for file in theirs[:3] if file > 2), end):
-        os.close(given)
+    process = Process(_fork(command, env, how.get("cwd"), theirs))
     loop = asyncio.get_running_loop()
     loop.add_reader(ended, process.end, ended)
     if "stdin" in pipes:
