@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lsp.conftest import environment
-from lsp.pipe import ForkedPipe as Pipe
+from lsp.pipe import ForkedPipe, Pipe
 from support import oddfiles
 from support.owning import own
 from wire.servers import WireServer
@@ -90,7 +90,9 @@ def attack(
         "XDG_CONFIG_HOME": str(workspace.parent / "config"),
     }
     asked = len(model.bodies)
-    with Pipe(workspace, env=env) as pipe:
+    # One that is forked begins with a hundred megabytes more, and must keep to the same limit.
+    kind = Pipe if oddfiles.huge in what.values() else ForkedPipe
+    with kind(workspace, env=env) as pipe:
         pipe.initialize(tools={"workspaceTrusted": how != "restricted"})
         for prompt in ("What is in @src/odd.py and @src/odd.png?", "And @src/a.py, @src/odd/?"):
             ends = len(pipe.events("turnFinished"))

@@ -147,6 +147,12 @@ async def test_files_are_added_pinned_listed_and_removed(
     sent = json.dumps(model.bodies[-1]["messages"])
     assert "BETA = 2" in sent
     assert "def alpha" in sent
+
+    def planned() -> bool:
+        """The next request's plan is made: until then the tiers are those of the last."""
+        return {f.tier for f in editor.bodies(p.FilesChanged)[-1].files} == {"L1"}
+
+    await editor.until(planned)
     unpinned = await editor.ask("files/unpin", p.FileParams(path="src/b.py"))
     assert {f.pin for f in unpinned.files} == {"none"}
     removed = await editor.ask("files/remove", p.FileParams(path="src/a.py"))
