@@ -14,7 +14,7 @@ from pygls.exceptions import JsonRpcException
 
 from lsp.conftest import environment
 from lsp.editor import Editor
-from tierline.lsp.chatdoc import COMMAND, prompt
+from tierline.lsp.chat_documents import COMMAND, prompt
 from wire.scripts import o_error, o_texts, then
 from wire.servers import Hold, WireServer, wire_server
 

@@ -18,7 +18,7 @@ from bugcases.bodies import violations
 from lsp.conftest import environment
 from lsp.pipe import ForkedPipe as Pipe
 from lsp.pipe import history
-from tierline.session.turns.drafting import PAUSE_SECONDS
+from tierline.session.turns.drafts import PAUSE_SECONDS
 from tierline.store.drafts import read
 from wire.agents import Use, calls
 from wire.scripts import a_event, a_reply, a_start, a_texts, a_tool, o_end, o_reply, o_texts

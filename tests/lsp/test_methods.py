@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcException
 
 from lsp.conftest import Start
 from tierline import protocol as p
-from tierline.lsp.chatdoc import COMMAND as ASK_IN_DOCUMENT
+from tierline.lsp.chat_documents import COMMAND as ASK_IN_DOCUMENT
 from wire.scripts import a_reply, o_reply, o_texts, then
 from wire.servers import Hold, WireServer, wire_server
 

@@ -34,7 +34,7 @@ from tierline.providers.anthropic import AnthropicProvider
 from tierline.providers.base import Provider
 from tierline.providers.openai import OpenAIProvider
 from tierline.providers.transport import Endpoint
-from tierline.session.requests.candidates import Snapshot
+from tierline.session.requests.candidates import RequestSnapshot
 from tierline.session.requests.composer import ComposedRequest, Composer
 from tierline.session.state.plan import LastPlan
 from tierline.session.state.preferences import Preferences
@@ -78,7 +78,7 @@ def conversations(draw: st.DrawFn) -> tuple[Message, ...]:
 
 
 @st.composite
-def snapshots(draw: st.DrawFn) -> tuple[Snapshot, TokenCounter]:
+def snapshots(draw: st.DrawFn) -> tuple[RequestSnapshot, TokenCounter]:
     window = draw(st.integers(200, 6_000))
     native = draw(st.booleans())
     facts = ModelFacts(
@@ -114,7 +114,7 @@ def snapshots(draw: st.DrawFn) -> tuple[Snapshot, TokenCounter]:
             )
         )
     tail = (Text(draw(words)),) if draw(st.booleans()) else ()
-    return Snapshot(
+    return RequestSnapshot(
         facts=facts,
         strategy="anthropic",
         mode=draw(st.sampled_from(list(ContextMode))),
@@ -158,7 +158,9 @@ PROVIDERS: dict[str, Provider] = {
 }
 
 
-def compose(composer: Composer, snapshot: Snapshot, counter: TokenCounter) -> ComposedRequest:
+def compose(
+    composer: Composer, snapshot: RequestSnapshot, counter: TokenCounter
+) -> ComposedRequest:
     try:
         return composer._work(snapshot, counter, PROVIDERS[snapshot.strategy])
     except FixedPartTooLarge:
@@ -172,7 +174,7 @@ def compose(composer: Composer, snapshot: Snapshot, counter: TokenCounter) -> Co
 def test_every_body_fits_and_holds_what_its_plan_says(
     composer: Composer,
     strategy: str,
-    made: tuple[Snapshot, TokenCounter],
+    made: tuple[RequestSnapshot, TokenCounter],
     more: list[str],
 ) -> None:
     snapshot, counter = made
@@ -208,7 +210,7 @@ def _edited(item: Item, text: str, counter: TokenCounter) -> Item:
     return evolve(item, text=rendered, sha256=sha256(rendered), tokens=counter.count(rendered))
 
 
-def _fits(composed: ComposedRequest, snapshot: Snapshot, counter: TokenCounter) -> None:
+def _fits(composed: ComposedRequest, snapshot: RequestSnapshot, counter: TokenCounter) -> None:
     limits, plan = snapshot.limits, composed.plan
     size = limits.estimate(counter.count(composed.prompt))
     assert size + composed.prompt.max_output_tokens <= limits.window
@@ -218,7 +220,7 @@ def _fits(composed: ComposedRequest, snapshot: Snapshot, counter: TokenCounter) 
     assert sum(section.tokens for section in report.sections) == report.used == plan.tokens
 
 
-def _is_what_the_plan_says(composed: ComposedRequest, snapshot: Snapshot) -> None:
+def _is_what_the_plan_says(composed: ComposedRequest, snapshot: RequestSnapshot) -> None:
     body = composed.request.body
     text = json.dumps(body, ensure_ascii=False)
     sent = {block.key for block in composed.prompt.system}

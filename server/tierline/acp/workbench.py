@@ -45,7 +45,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 @define
-class Document:
+class ClientDocument:
     """A client's text that differs from the disk, as ``workspace/buffers.py`` reads it."""
 
     uri: str
@@ -90,7 +90,7 @@ class AcpWorkbench:
         self._abilities = abilities
         self._terminal_shown = terminal_shown
         self.session_id = ""
-        self.documents: dict[str, Document] = {}
+        self.documents: dict[str, ClientDocument] = {}
         """The unsaved texts that are known, by URI. Read from any thread, replaced as a whole."""
 
     async def refresh(self, uris: Sequence[str]) -> None:
@@ -104,7 +104,7 @@ class AcpWorkbench:
             if text is not None and text != await asyncio.to_thread(_on_disk, uri):
                 same = held is not None and held.source == text
                 version = held.version or 0 if held is not None else 0
-                known[uri] = Document(uri, text, version if same else version + 1)
+                known[uri] = ClientDocument(uri, text, version if same else version + 1)
         self.documents = known
 
     async def apply(self, change: FileChange, annotation: Annotation) -> ApplyResult:  # noqa: ARG002

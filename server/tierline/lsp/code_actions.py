@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 
 from tierline.context.text import clip
-from tierline.lsp.chatdoc import SUFFIX
+from tierline.lsp.chat_documents import SUFFIX
 from tierline.session.workbench import ASK
 
 if TYPE_CHECKING:

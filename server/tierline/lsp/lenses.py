@@ -10,7 +10,7 @@ from lsprotocol import types as lsp
 from tierline import protocol as p
 from tierline.context.tier_labels import TIER_WORDS
 from tierline.lsp import code_actions, proposals
-from tierline.lsp.chatdoc import ChatDocuments
+from tierline.lsp.chat_documents import ChatDocuments
 from tierline.lsp.host import TierlineServer
 from tierline.lsp.proposals import Proposals
 from tierline.lsp.workbench import LspWorkbench

@@ -17,7 +17,7 @@ from pygls.io_ import run_async
 from tierline import protocol
 from tierline.errors import TierlineError
 from tierline.lsp import documents, lenses, parent, tcp
-from tierline.lsp.chatdoc import COMMAND, ChatDocuments
+from tierline.lsp.chat_documents import COMMAND, ChatDocuments
 from tierline.lsp.editor import EditorModels
 from tierline.lsp.host import CLOSE_SECONDS, TierlineServer
 from tierline.lsp.params import sanitize

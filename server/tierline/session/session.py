@@ -64,12 +64,12 @@ from tierline.session.tools.commands import CommandService
 from tierline.session.tools.servers import ServerService
 from tierline.session.tools.toolbox import ToolService
 from tierline.session.turns.asks import AskService
-from tierline.session.turns.drafting import DraftService
+from tierline.session.turns.drafts import DraftService
 from tierline.session.turns.reflection import ReflectionService
 from tierline.session.turns.spending import SpendingGuard
 from tierline.session.turns.toolloop import RoundRunner
 from tierline.session.turns.turn import TurnRunner
-from tierline.session.turns.waiting import WaitingPrompts
+from tierline.session.turns.waiting_prompts import WaitingPrompts
 from tierline.session.workbench import NoWorkbench, Workbench
 from tierline.store.plans import PlanStore
 from tierline.store.readonly_copy import ReadOnlyCopy

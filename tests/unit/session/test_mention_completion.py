@@ -13,7 +13,7 @@ from tierline import protocol as p
 from tierline.context.retrieval.symbol import Symbol
 from tierline.session.mentions.completion import CompletionService
 from tierline.session.retrieval.symbols import SymbolService
-from tierline.session.turns.waiting import WaitingPrompts
+from tierline.session.turns.waiting_prompts import WaitingPrompts
 from tierline.workspace.buffers import Buffers
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Roots

@@ -33,7 +33,7 @@ HEAD = prompts.read("system")
 
 
 @frozen
-class Snapshot:
+class RequestSnapshot:
     """Everything that a request depends on, taken at one moment on the event loop."""
 
     facts: ModelFacts
@@ -140,7 +140,7 @@ class Candidates:
         return tuple(item for item in found if item is not None)
 
 
-def gather(snapshot: Snapshot, counter: TokenCounter, known: ItemCache) -> Candidates:
+def gather(snapshot: RequestSnapshot, counter: TokenCounter, known: ItemCache) -> Candidates:
     """Everything that may go into the request. Items that have not changed since the last request
     are the same objects.
     """
@@ -184,7 +184,7 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: ItemCache) -> Candi
     return Candidates(items, conversation.anew)
 
 
-def _history(snapshot: Snapshot) -> Sequence[Message]:
+def _history(snapshot: RequestSnapshot) -> Sequence[Message]:
     """The messages that are sent: those of the memory if it selects, else by the strategy."""
     # Without tools their calls cannot be sent either: Anthropic refuses the one without the other.
     strategy = snapshot.strategy if snapshot.tools else "text"
@@ -203,7 +203,7 @@ def _history(snapshot: Snapshot) -> Sequence[Message]:
     )
 
 
-def signals_of(snapshot: Snapshot) -> dict[str, Signals]:
+def signals_of(snapshot: RequestSnapshot) -> dict[str, Signals]:
     """Signals of items: rank in the reference graph, unsaved buffers, churn."""
     signals = dict(snapshot.automatic.signals)
     for key in snapshot.dirty:

@@ -38,7 +38,7 @@ from tierline.session.memory.memos import memo_items
 from tierline.session.models import ModelService
 from tierline.session.requests.candidates import (
     ItemCache,
-    Snapshot,
+    RequestSnapshot,
     absent_of,
     gather,
     selection_of,
@@ -313,7 +313,7 @@ class Composer:
 
     async def _snapshot(
         self, turn: Turn | None, max_tokens: int = 0, *, pending: Message | None = None
-    ) -> Snapshot:
+    ) -> RequestSnapshot:
         settings = self._preferences.settings
         facts = self._models.facts()
         line, refusals = self._line(), self._models.thinking_refusals
@@ -331,7 +331,7 @@ class Composer:
         selection = selection_of(self._conversation.strategy, self._conversation.window)
         memory = await self._memory(turn, messages, selection, limits)
         read = await asyncio.to_thread(self._read, turn, counter)
-        return Snapshot(
+        return RequestSnapshot(
             facts=facts,
             strategy=self._models.strategy,
             maker=maker,
@@ -420,7 +420,7 @@ class Composer:
         )
         return (*memo_items(memos, count), *self._sources.capsules.items(about, count))
 
-    async def _build(self, snapshot: Snapshot, provider: Provider | None) -> ComposedRequest:
+    async def _build(self, snapshot: RequestSnapshot, provider: Provider | None) -> ComposedRequest:
         counter = self._counters.counter(snapshot.facts)
         composed = await self._in_thread(snapshot, counter, provider)
         self._sources.files.planned(composed.plan)
@@ -428,7 +428,7 @@ class Composer:
         return composed
 
     async def _in_thread(
-        self, snapshot: Snapshot, counter: TokenCounter, provider: Provider | None
+        self, snapshot: RequestSnapshot, counter: TokenCounter, provider: Provider | None
     ) -> ComposedRequest:
         """One at a time, even after a cancellation: the thread of a cancelled one still runs, and
         several would use up all threads.
@@ -444,7 +444,7 @@ class Composer:
             working.exception()  # its reader may be gone
 
     def _work(
-        self, snapshot: Snapshot, counter: TokenCounter, provider: Provider | None
+        self, snapshot: RequestSnapshot, counter: TokenCounter, provider: Provider | None
     ) -> ComposedRequest:
         candidates = gather(snapshot, counter, self._known)
         self._known.keep(candidates.items)
@@ -464,7 +464,9 @@ class Composer:
             rendered=provider.render(prompt) if provider is not None else None,
         )
 
-    def _budget(self, decided: ContextPlan, snapshot: Snapshot, counter: TokenCounter) -> p.Budget:
+    def _budget(
+        self, decided: ContextPlan, snapshot: RequestSnapshot, counter: TokenCounter
+    ) -> p.Budget:
         report = budget(
             decided,
             snapshot.facts,

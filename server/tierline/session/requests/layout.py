@@ -22,7 +22,7 @@ from tierline.context.strict import strict
 from tierline.context.thinking import keep_valid
 from tierline.context.tiers.base import Arrangement, CacheState, Pricing, RequestContext
 from tierline.context.tiers.rewrites import accounted
-from tierline.session.requests.candidates import Candidates, Snapshot, signals_of
+from tierline.session.requests.candidates import Candidates, RequestSnapshot, signals_of
 from tierline.session.requests.tiering import policy
 from tierline.session.tools.toolbox import tools_hash
 
@@ -54,7 +54,7 @@ class _Form:
     notices: tuple[str, ...]
 
 
-def lay_out(found: Candidates, snapshot: Snapshot, counter: TokenCounter) -> Layout:
+def lay_out(found: Candidates, snapshot: RequestSnapshot, counter: TokenCounter) -> Layout:
     """The request made of these candidates.
 
     If it does not fit as a continuation of sent bytes, everything is first written anew, without
@@ -69,7 +69,9 @@ def lay_out(found: Candidates, snapshot: Snapshot, counter: TokenCounter) -> Lay
     return made or _anew(found, snapshot, counter)
 
 
-def _continued(found: Candidates, snapshot: Snapshot, counter: TokenCounter) -> Layout | None:
+def _continued(
+    found: Candidates, snapshot: RequestSnapshot, counter: TokenCounter
+) -> Layout | None:
     """The request as a continuation of sent bytes; None if a sent item would have to leave."""
     try:
         decided = _plan(found.items, snapshot, REQUEST_OVERHEAD)
@@ -84,7 +86,7 @@ def _continued(found: Candidates, snapshot: Snapshot, counter: TokenCounter) -> 
     return _layout(_with_figures(decided, exact), form)
 
 
-def _anew(found: Candidates, snapshot: Snapshot, counter: TokenCounter) -> Layout:
+def _anew(found: Candidates, snapshot: RequestSnapshot, counter: TokenCounter) -> Layout:
     """The request with everything written anew, as small as possible."""
     candidates, frame = found.rewritten(), REQUEST_OVERHEAD
     while True:
@@ -131,7 +133,7 @@ def _with_figures(decided: ContextPlan, exact: ContextPlan) -> ContextPlan:
     )
 
 
-def _plan(candidates: Sequence[Item], snapshot: Snapshot, frame: int) -> ContextPlan:
+def _plan(candidates: Sequence[Item], snapshot: RequestSnapshot, frame: int) -> ContextPlan:
     return plan(
         candidates,
         snapshot.limits,
@@ -149,7 +151,7 @@ def _plan(candidates: Sequence[Item], snapshot: Snapshot, frame: int) -> Context
 def _form(
     items: Sequence[Item],
     tokens: int,
-    snapshot: Snapshot,
+    snapshot: RequestSnapshot,
     counter: TokenCounter,
     found: Candidates | None = None,
 ) -> _Form:

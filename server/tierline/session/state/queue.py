@@ -12,7 +12,7 @@ from tierline.session.state.turn import Turn
 
 @define
 class TurnQueue:
-    """Written by ``turns/turn.py`` and ``turns/waiting.py``; read by all parts."""
+    """Written by ``turns/turn.py`` and ``turns/waiting_prompts.py``; read by all parts."""
 
     current: Turn | None = None
     """The turn that runs."""

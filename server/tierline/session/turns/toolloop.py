@@ -51,11 +51,11 @@ from tierline.session.state.preferences import Preferences
 from tierline.session.state.turn import Turn
 from tierline.session.tools.servers import ServerService
 from tierline.session.tools.toolbox import ToolService
-from tierline.session.turns.drafting import DraftService
+from tierline.session.turns.drafts import DraftService
 from tierline.session.turns.duplicate_results import unchanged
 from tierline.session.turns.reflection import request_data
 from tierline.session.turns.spending import SpendingGuard
-from tierline.session.turns.waiting import WaitingPrompts
+from tierline.session.turns.waiting_prompts import WaitingPrompts
 from tierline.tools.registry import ToolOutput
 
 log = logging.getLogger(__name__)

@@ -35,12 +35,12 @@ from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
 from tierline.session.state.turn import Turn
-from tierline.session.turns.drafting import DraftService
+from tierline.session.turns.drafts import DraftService
 from tierline.session.turns.pictures import check_images
 from tierline.session.turns.reflection import ReflectionService, cut_data
 from tierline.session.turns.spending import SpendingRefused
 from tierline.session.turns.toolloop import EMPTY_REPLY, EmptyReplyError, RoundRunner
-from tierline.session.turns.waiting import WaitingPrompts
+from tierline.session.turns.waiting_prompts import WaitingPrompts
 from tierline.session.workbench import NOTIFY, Workbench
 
 __all__ = ["Turn", "TurnRunner"]
