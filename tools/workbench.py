@@ -34,8 +34,11 @@ SETTINGS = {
     "workbench.startupEditor": "none",
     "workbench.secondarySideBar.defaultVisibility": "hidden",
     "chat.disableAIFeatures": True,
+    "remote.autoForwardPorts": False,
 }
-"""The user's settings of a fresh window: Tierline's chat without VS Code's own beside it."""
+"""The user's settings of a fresh window: Tierline's chat without VS Code's own beside it, and no
+look through all processes for open ports, again and again.
+"""
 BROWSER = {"chromium": "chromium"}
 NEOVIM = {"nvim": "neovim"}
 EMACS = {"emacs": "emacs-nox"}

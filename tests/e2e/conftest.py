@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
+from e2e.extensions import bring
 from e2e.views import Settings, changing_settings
 from e2e.workbench import Workbench
 
@@ -65,8 +66,18 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return user_data, extensions
 
 
+@pytest.fixture(scope="session")
+def settings_extension(
+    installed: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Installed once: it does nothing in the window of a test that gives it no file."""
+    bring("settings", installed, tmp_path_factory.mktemp("settings-extension"))
+
+
 @pytest.fixture
-def settings(installed: tuple[Path, Path], tmp_path: Path) -> Iterator[Settings]:
+def settings(
+    installed: tuple[Path, Path], settings_extension: None, tmp_path: Path
+) -> Iterator[Settings]:
     """The user's settings, which a test may change while the window is open."""
     with changing_settings(installed, tmp_path) as changing:
         yield changing

@@ -12,16 +12,20 @@ import workbench as server
 VSCE = Path(__file__).resolve().parents[2] / "vscode-client" / "node_modules" / ".bin" / "vsce"
 
 
-@contextmanager
-def brought_along(name: str, installed: tuple[Path, Path], folder: Path) -> Iterator[None]:
-    """Package one into ``folder`` and have it installed meanwhile."""
+def bring(name: str, installed: tuple[Path, Path], folder: Path) -> None:
+    """Package one into ``folder`` and install it."""
     vsix = folder / f"{name}.vsix"
     subprocess.run(
         [VSCE, "package", "--no-dependencies", "--allow-missing-repository", "--skip-license",
          "-o", vsix],
         cwd=Path(__file__).with_name(f"{name}-extension"), check=True, capture_output=True,
     )  # fmt: skip
-    user_data, extensions = installed
-    server.install_extension(vsix, user_data, extensions)
+    server.install_extension(vsix, *installed)
+
+
+@contextmanager
+def brought_along(name: str, installed: tuple[Path, Path], folder: Path) -> Iterator[None]:
+    """Have one installed meanwhile."""
+    bring(name, installed, folder)
     yield
-    server.uninstall_extension(f"acme.{name}", user_data, extensions)
+    server.uninstall_extension(f"acme.{name}", *installed)

@@ -11,7 +11,6 @@ from typing import Literal
 
 from playwright.sync_api import FloatRect, Frame, FrameLocator, Locator, expect
 
-from e2e.extensions import brought_along
 from e2e.palette import with_palette
 from e2e.workbench import Workbench
 from tierline.workspace.urls.cache import CachedPage, PageCache
@@ -177,10 +176,9 @@ class Settings:
 @contextmanager
 def changing_settings(installed: tuple[Path, Path], folder: Path) -> Iterator[Settings]:
     """To be entered before the window opens; the settings are as before at the end."""
-    with brought_along("settings", installed, folder):
-        file = installed[0] / "User" / "settings.json"
-        before = file.read_text(encoding="utf-8")
-        yield Settings(folder / "settings-wanted.json")
+    file = installed[0] / "User" / "settings.json"
+    before = file.read_text(encoding="utf-8")
+    yield Settings(folder / "settings-wanted.json")
     file.write_text(before, encoding="utf-8")
 
 
