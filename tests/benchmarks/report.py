@@ -14,10 +14,10 @@ HEAD = """# Benchmarks
 
 <!-- Written by `make bench`. Do not edit. -->
 
-The newest run of each benchmark, with everything else that ran on the machine at the time; each
-section says of which tree and how busy the machine was. `make bench` measures all of them again,
-`make bench ONLY="initialize load"` some; the programs are in `tests/benchmarks`, each with a
-description of what it does at its top. Ratios come from one run, side by side.
+The newest run of each benchmark. Each section says which revision was measured and how busy the
+machine was. `make bench` measures all of them again, `make bench ONLY="initialize load"` some; the
+programs are in `tests/benchmarks`, each with a description at its top. Ratios come from one run,
+side by side.
 """
 
 

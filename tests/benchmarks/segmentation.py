@@ -29,8 +29,8 @@ from tierline.history.messages import Message
 
 Segmenter: TypeAlias = Callable[[Dialogue], set[int]]
 NOTE = """\
-The usual sets for dialogue segmentation lie on hubs and were not to be had, so nothing here can
-be compared with figures published on them, and none are repeated. *Real chats*: the chat history
+The usual sets for dialogue segmentation could not be downloaded here, so these figures cannot be
+compared with published ones. *Real chats*: the chat history
 of a programming assistant's own author, from that project's source distribution; a boundary is
 where the user began a new chat or cleared the old one, which is not always a new topic.
 *Shuffled*: the same chats in random order, so that the joins are known (semi-synthetic). *By
