@@ -31,8 +31,8 @@ from tierline.context.tiers.base import (
     AppliedEdit,
     Arrangement,
     CacheState,
-    Kind,
-    Parts,
+    PieceKind,
+    PlanParts,
     Pricing,
     RequestContext,
     Signals,
@@ -41,12 +41,12 @@ from tierline.context.tiers.base import (
     advance,
     piece_of,
 )
-from tierline.context.tiers.changes import Changes
-from tierline.context.tiers.counter import Counter
-from tierline.context.tiers.fixed import Fixed
-from tierline.context.tiers.log_structured import LogStructured, bytes_count
+from tierline.context.tiers.counter import CounterPolicy
+from tierline.context.tiers.document_updates import DocumentUpdates
+from tierline.context.tiers.fixed import FixedPolicy
+from tierline.context.tiers.layout_options import ALL, LayoutInput
+from tierline.context.tiers.log_structured import LogStructuredPolicy, bytes_count
 from tierline.context.tiers.logstate import LogEnd, LogState
-from tierline.context.tiers.ways import ALL, Request
 from tierline.history.truncation import DEFAULTS, truncate_result
 from tierline.providers.render_anthropic import block as render
 
@@ -55,15 +55,15 @@ RECENT = 5
 ROOT = Path(__file__).parents[2]
 SEEDS = 2
 POLICIES: dict[str, Callable[[], StabilityPolicy]] = {
-    "fixed order": Fixed,
+    "fixed order": FixedPolicy,
     "append-only": lambda: AppendOnly(),  # noqa: PLW0108 - defined below
-    "counter": Counter,
-    "log-structured": LogStructured,
+    "counter": CounterPolicy,
+    "log-structured": LogStructuredPolicy,
 }
 LIFETIMES: dict[str, Callable[[], StabilityPolicy]] = {
-    "always 5 minutes": lambda: LogStructured(ttl="5m"),
-    "always an hour": lambda: LogStructured(ttl="1h"),
-    "auto (the default)": LogStructured,
+    "always 5 minutes": lambda: LogStructuredPolicy(ttl="5m"),
+    "always an hour": lambda: LogStructuredPolicy(ttl="1h"),
+    "auto (the default)": LogStructuredPolicy,
 }
 AUTO = "auto (the default)"
 TARGET_MEDIAN, TARGET_WORST, TARGET_COUNTER = 1.10, 1.20, 1.8
@@ -81,10 +81,10 @@ class AppendOnly:
     def arrange(
         self, items: Sequence[Item], sent: CacheState, clock: RequestContext, prices: Pricing
     ) -> Arrangement:
-        parts = Parts.of(items)
+        parts = PlanParts.of(items)
         parts = evolve(parts, talk=(*parts.talk, *parts.tail), tail=())
         known = LogState.from_json(sent.state) if sent.policy == self.name else None
-        request = Request(
+        request = LayoutInput(
             head=parts.head,
             parts=parts,
             state=known or LogState(),
@@ -115,13 +115,13 @@ class AppendOnly:
         return sent
 
 
-class _FullTexts(Changes):
+class _FullTexts(DocumentUpdates):
     def _words(
         self, doc: Item, known: str, path: str, edit: AppliedEdit | None
-    ) -> tuple[Kind, str]:
+    ) -> tuple[PieceKind, str]:
         kind, text = super()._words(doc, known, path, edit)
-        if kind is Kind.DELTA:
-            return Kind.FULL, updates.full(updates.of_item(doc))
+        if kind is PieceKind.DELTA:
+            return PieceKind.FULL, updates.full(updates.of_item(doc))
         return kind, text
 
 
@@ -137,7 +137,7 @@ class NotesLeave:
     ) -> Arrangement:
         tail = [piece_of(item, Tier.TAIL) for item in items if item.volatile]
         stays = [item for item in items if not item.volatile]
-        arranged = LogStructured().arrange(stays, sent, clock, prices)
+        arranged = LogStructuredPolicy().arrange(stays, sent, clock, prices)
         return evolve(arranged, pieces=(*arranged.pieces, *tail))
 
     def purge(self, sent: CacheState, prefix: str) -> CacheState:

@@ -31,7 +31,7 @@ from support.clock import Clock
 from tierline import protocol as p
 from tierline.context.fences import parse_fenced
 from tierline.context.tiers import updates
-from tierline.context.tiers.base import Kind
+from tierline.context.tiers.base import PieceKind
 from tierline.context.tiers.rewrites import NAMES
 from tierline.history.truncation import DEFAULTS
 from wire.agents import Use
@@ -143,7 +143,7 @@ def content(body: dict[str, Any], prompts: set[str]) -> Content:
                 text = block["text"]
                 if update := updates.read(text):
                     reader.text(text)
-                    if update.kind is not Kind.CONFIRMED:
+                    if update.kind is not PieceKind.CONFIRMED:
                         found.own.pop(update.name, None)
                 elif _is_file(text):
                     reader.text(text)

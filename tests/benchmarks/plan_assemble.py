@@ -41,7 +41,7 @@ from tierline.context.prompt import PromptBlock, PromptMessage
 from tierline.context.strict import strict
 from tierline.context.text import sha256
 from tierline.context.tiers.base import CacheState, Pricing, RequestContext
-from tierline.context.tiers.log_structured import LogStructured
+from tierline.context.tiers.log_structured import LogStructuredPolicy
 from tierline.providers.anthropic import AnthropicProvider
 from tierline.providers.transport import Endpoint
 
@@ -115,7 +115,7 @@ def measure(scale: float, counter: TokenCounter, turns: int) -> dict[str, Any]:
     limits = Limits(window=10_000_000, max_input_tokens=10_000_000, max_output_tokens=8_192)
     adapter = AnthropicProvider(Endpoint("http://127.0.0.1:1", key="k"))
     facts = counter.model
-    tariff, policy, sent = Pricing.of(facts), LogStructured(count=counter.count), CacheState()
+    tariff, policy, sent = Pricing.of(facts), LogStructuredPolicy(count=counter.count), CacheState()
     times: dict[str, list[float]] = {stage: [] for stage in (*STAGES, "total", "cpu")}
     tokens = size = 0
     for turn in range(turns + 2):

@@ -32,7 +32,7 @@ from tierline.history.parser import full_text
 from tierline.history.selection import ranking, search_words
 from tierline.memory.levels import Budgets
 from tierline.memory.recall import recall, render
-from tierline.memory.view import Keeper, messages
+from tierline.memory.view import MemoryBuilder, messages
 from tierline.session.counting import make_counters
 from tierline.session.retrieval.semantic import SemanticRanking
 from tierline.store.group_search import GroupSearch
@@ -162,7 +162,7 @@ def _contexts(
 
     newest = fitting(list(reversed(order)), CONTEXT)
     window = join(newest)
-    keeper = Keeper(Budgets().within(CONTEXT), count)
+    keeper = MemoryBuilder(Budgets().within(CONTEXT), count)
     memory = keeper.memory(history)
     leveled = "\n".join(full_text(m.content) for m in messages(memory))
     verbatim = set(fitting(list(reversed(order)), VERBATIM))

@@ -19,7 +19,7 @@ from tierline.context.limits import Limits, compaction_trigger, should_compact
 from tierline.context.plan import ContextPlan, UnavailableItem, explain, plan
 from tierline.context.strict import strict
 from tierline.context.tiers.base import CacheState, Pricing, RequestContext
-from tierline.context.tiers.log_structured import LogStructured
+from tierline.context.tiers.log_structured import LogStructuredPolicy
 from tierline.history.groups import atoms
 from tierline.history.messages import Message
 from tierline.providers.anthropic import AnthropicProvider
@@ -51,7 +51,7 @@ def send(made: ContextPlan, items: list[Item], group: str) -> RenderedRequest:
     items = list(made.select(items))
     facts = COUNTER.model
     moment = RequestContext(now=1_700_000_000.0, model=facts.name, group_id=group)
-    policy = LogStructured(count=COUNTER.count)
+    policy = LogStructuredPolicy(count=COUNTER.count)
     arranged = policy.arrange(items, CacheState(), moment, Pricing.of(facts))
     prompt = assemble(
         arranged, facts=facts, count=COUNTER.count, max_output_tokens=made.max_output_tokens

@@ -22,7 +22,7 @@ from tierline.context.models import ModelFacts
 from tierline.context.prompt import ToolSpec
 from tierline.context.tiers.attribution import Cause, ReportedTokens, attribute
 from tierline.context.tiers.base import Arrangement, Tier
-from tierline.context.tiers.counter import Counter
+from tierline.context.tiers.counter import CounterPolicy
 from tierline.context.tiers.outcome import Outcome
 from tierline.context.tiers.shape import SentBlock, Shape
 from tierline.history.groups import to_prompt
@@ -273,7 +273,7 @@ def graduated() -> World:
     """A, B and C in L1 under the counter policy."""
     files = {f"{n}.py": (case("BR-050") / f"{n}.py").read_text(encoding="utf-8") for n in "ABC"}
     facts = evolve(FACTS, min_cacheable_tokens=64)
-    world = World(Counter(), files=files, facts=facts, system="You help. " * 40)
+    world = World(CounterPolicy(), files=files, facts=facts, system="You help. " * 40)
     while not all(t == "L1" for k, t in tiers(world).items() if k.startswith("file:")):
         turn(world)
         assert len(world.turns) < 30

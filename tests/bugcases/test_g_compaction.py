@@ -17,7 +17,7 @@ from support.histories import compacted, four_characters
 from tierline import protocol as p
 from tierline.history.boundaries import TopicBoundary
 from tierline.history.boundaries.model import parse
-from tierline.history.compaction import Case, CompactionSettings, outline
+from tierline.history.compaction import CompactionKind, CompactionSettings, outline
 from tierline.history.extract import extractive_summary
 from tierline.history.groups import to_prompt
 from tierline.history.messages import Message
@@ -86,7 +86,7 @@ def test_br075_the_cut_falls_on_a_turn_whatever_the_window() -> None:
             config["min_verbatim_exchanges"],
         )
         done = outline(messages, settings, size)
-        assert done.case is Case.SUMMARIZE
+        assert done.case is CompactionKind.SUMMARIZE
         after = compacted(messages, done, "Notes")
         assert {m.group_id for m in after} & set(done.covers) == set()
         for wire in ("anthropic", "openai"):
@@ -333,7 +333,7 @@ def test_br095_a_finished_task_is_not_planned_again() -> None:
     settings = CompactionSettings(True, 100, 60, 50, 2)
     boundary = TopicBoundary(wanted["boundary"], "topic shift", wanted["confidence"])
     done = outline(messages, settings, size, boundary)
-    assert done.case is Case.TRUNCATE
+    assert done.case is CompactionKind.TRUNCATE
     said = text(body(prompt_of(compacted(messages, done), "go on"), "anthropic"))
     assert all(part in said for part in wanted["request_contains"])
     assert "T1 step 0" not in said

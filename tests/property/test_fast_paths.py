@@ -28,7 +28,7 @@ from tierline.context.plan import plan
 from tierline.context.prompt import PromptMessage
 from tierline.context.strict import strict
 from tierline.context.tiers.base import CacheState, Pricing, RequestContext
-from tierline.history.groups import KnownAtoms, atoms
+from tierline.history.groups import AtomCache, atoms
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
 from tierline.history.truncation import truncate
@@ -165,7 +165,7 @@ def test_history_items_are_those_of_a_cold_start(
     requests: list[tuple[list[Message], str]],
 ) -> None:
     """Whatever the requests before held: another text under the same id, another active turn."""
-    known: KnownAtoms = {}
+    known: AtomCache = {}
     for found, active in [*requests, *requests]:
         warm = truncate(isolate(found, "anthropic"), group_id=active)
         with pytest.MonkeyPatch.context() as patch:

@@ -11,7 +11,7 @@ from tierline.context.blocks import ToolResult, ToolUse
 from tierline.history.messages import Message, Status
 from tierline.memory.levels import Budgets, Level
 from tierline.memory.recall import recall, render
-from tierline.memory.view import Compress, Keeper, messages, stats
+from tierline.memory.view import CompressCommand, MemoryBuilder, messages, stats
 
 PROMPTS = (
     "continue",
@@ -51,8 +51,8 @@ def build(plan: list[tuple[int, str, int, list[int], Status, bool]]) -> list[lis
     return turns
 
 
-def forced(turns: list[list[Message]]) -> list[Compress]:
-    return [Compress(turn[0].group_id) for turn in turns if turn[-1].meta["forced"]]
+def forced(turns: list[list[Message]]) -> list[CompressCommand]:
+    return [CompressCommand(turn[0].group_id) for turn in turns if turn[-1].meta["forced"]]
 
 
 @settings(max_examples=60, deadline=None)
@@ -63,7 +63,7 @@ def test_any_conversation_is_bounded_whole_and_accounted_for(
     turns = build(plan)
     history = [m for turn in turns for m in turn]
     commands = forced(turns)
-    keeper = Keeper(SMALL, count)
+    keeper = MemoryBuilder(SMALL, count)
     memory = keeper.memory(history, commands)
     newest = sum(memory.turns[t[0].group_id].tokens for t in turns[-SMALL.verbatim_turns - 1 :])
     assert memory.fill(Level.PERMANENT) <= SMALL.permanent
@@ -89,7 +89,7 @@ def test_turn_by_turn_is_the_same_as_at_one_go(
     plan: list[tuple[int, str, int, list[int], Status, bool]],
 ) -> None:
     turns = build(plan)
-    keeper = Keeper(SMALL, count)
+    keeper = MemoryBuilder(SMALL, count)
     history: list[Message] = []
     for place, turn in enumerate(turns):
         asked = keeper.memory([*history, turn[0]], forced(turns[:place]))
@@ -97,7 +97,7 @@ def test_turn_by_turn_is_the_same_as_at_one_go(
         grown = keeper.memory(history, forced(turns[:place]))
         before = messages(asked)
         assert messages(grown)[: len(before)] == before, "a reply only adds at the end"
-    fresh = Keeper(SMALL, count).memory(history, forced(turns))
+    fresh = MemoryBuilder(SMALL, count).memory(history, forced(turns))
     again = keeper.memory(history, forced(turns))
     assert messages(fresh) == messages(again)
 
@@ -108,7 +108,7 @@ def test_recall_never_fails_and_brings_only_what_is_not_there(
     plan: list[tuple[int, str, int, list[int], Status, bool]], prompt: str
 ) -> None:
     turns = build(plan)
-    memory = Keeper(SMALL, count).memory([m for turn in turns for m in turn], forced(turns))
+    memory = MemoryBuilder(SMALL, count).memory([m for turn in turns for m in turn], forced(turns))
     found = recall(memory, prompt, result="IndexError: list index out of range")
     full = {m.id for turn in turns if turn[0].group_id in memory.in_full for m in turn}
     for piece in found:

@@ -17,10 +17,10 @@ from support.tierworld import World
 from tierline.context.prompt import Ttl
 from tierline.context.tiers import log_structured
 from tierline.context.tiers.base import Pricing, Tier
-from tierline.context.tiers.cost import Account, LayoutSize, weigh
-from tierline.context.tiers.log_structured import LogStructured
+from tierline.context.tiers.cost import LayoutSize, RentAccount, weigh
+from tierline.context.tiers.layout_options import ALL, LayoutInput, RewritePoint
+from tierline.context.tiers.log_structured import LogStructuredPolicy
 from tierline.context.tiers.rewrites import RewriteChoice, choose
-from tierline.context.tiers.ways import ALL, Cut, Request
 
 PRICES = st.sampled_from(
     [
@@ -36,7 +36,7 @@ ARRIVALS = st.lists(st.integers(0, 3000), min_size=1, max_size=25)
 
 def online(arrivals: list[int], bases: list[int], prices: Pricing) -> float:
     """What the rule pays beyond reading a tidy prompt."""
-    account = Account()
+    account = RentAccount()
     overhead = 0
     paid = 0.0
     for added, base in zip(arrivals, bases, strict=True):
@@ -117,7 +117,7 @@ def test_the_figures_that_are_shown_are_those_that_decide(
     """The breakdown shows the rent until now, this request included, beside the price. Thinking
     that is still valid is not dead: it is no part of the rent.
     """
-    account, other = Account(paid), LayoutSize(1000, behind + 50)
+    account, other = RentAccount(paid), LayoutSize(1000, behind + 50)
     rent = paid + stale * prices.read
     for thinking in (0, 700):
         keep = LayoutSize(1000 + stale + thinking + behind, 50)
@@ -132,14 +132,14 @@ def test_the_figures_that_are_shown_are_those_that_decide(
             assert verdict.ratio == pytest.approx(rent / verdict.price)
         else:
             assert verdict.rewrite and verdict.price == 0 and verdict.ratio == float("inf")
-        assert verdict.account == (Account() if verdict.rewrite else Account(verdict.rent))
+        assert verdict.account == (RentAccount() if verdict.rewrite else RentAccount(verdict.rent))
 
 
 # --- the policy itself ---------------------------------------------------------------------------
 
 _DEAR = Pricing(read=0.5, minimum=0)
 """Reading is dear, so that rewriting pays within a few requests."""
-_CHOICES: tuple[Cut | None, ...] = (None, ALL, Cut(Tier.LOG))
+_CHOICES: tuple[RewritePoint | None, ...] = (None, ALL, RewritePoint(Tier.LOG))
 
 
 @define
@@ -147,13 +147,13 @@ class _Live:
     """A short session, sent as the policy decides (``plan`` None) or as a plan says."""
 
     edits: list[tuple[int, int]]
-    plan: tuple[Cut | None, ...] | None = None
+    plan: tuple[RewritePoint | None, ...] | None = None
     avoidable: float = 0.0
     """What was paid beyond reading a tidy prompt and writing what was said."""
     prices: list[float] = field(factory=list)
     """Of rewriting everything, by request."""
 
-    def choose(self, request: Request, ttl: Ttl, cause: str) -> RewriteChoice:
+    def choose(self, request: LayoutInput, ttl: Ttl, cause: str) -> RewriteChoice:
         """Stands in for the policy's own choice and takes down what it costs."""
         choice = choose(request, ttl, cause)
         place = request.number - 1
@@ -172,7 +172,7 @@ class _Live:
         return evolve(choice, way=way, verdicts=choice.verdicts)
 
     def live(self) -> _Live:
-        world = World(LogStructured(ttl="5m", limit=1), system="Be brief.")
+        world = World(LogStructuredPolicy(ttl="5m", limit=1), system="Be brief.")
         lines = [f"value_{i} = compute({i}, {i * 7})" for i in range(40)]
         world.files = {f"{name}.py": "\n".join(lines) + "\n" for name in "ab"}
         for turn, (file, size) in enumerate(self.edits):
@@ -195,7 +195,7 @@ def test_the_policy_against_every_plan(edits: list[tuple[int, int]]) -> None:
     """The real policy on real documents, against the best of all ways to send the same session."""
     with pytest.MonkeyPatch.context() as patched:
 
-        def run(plan: tuple[Cut | None, ...] | None) -> _Live:
+        def run(plan: tuple[RewritePoint | None, ...] | None) -> _Live:
             live = _Live(edits, plan)
             patched.setattr(log_structured, "choose", live.choose)
             return live.live()

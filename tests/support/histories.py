@@ -9,7 +9,7 @@ from tierline.context.blocks import Block, Text, ToolResult, ToolUse
 from tierline.context.prompt import PromptMessage
 from tierline.history.actions import summarise
 from tierline.history.codec import decode
-from tierline.history.compaction import Outline
+from tierline.history.compaction import CompactionPlan
 from tierline.history.events import LogEvent
 from tierline.history.messages import HistoryRole, Message, Status
 from tierline.history.timeline import timeline
@@ -55,7 +55,9 @@ def decoded(records: Iterable[Mapping[str, Any]]) -> tuple[Message | LogEvent, .
     return tuple(entry for record in records if (entry := decode(record)) is not None)
 
 
-def compacted(messages: Sequence[Message], done: Outline, text: str = "") -> tuple[Message, ...]:
+def compacted(
+    messages: Sequence[Message], done: CompactionPlan, text: str = ""
+) -> tuple[Message, ...]:
     """What may be sent of a conversation after this compaction; empty text for a truncation."""
     action = summarise(text, done.covers, done.case, done.keeps)
     made = LogEvent("compaction", SESSION, "2024-01-02T00:00:00Z", action.kind, "main", action.data)

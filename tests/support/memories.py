@@ -11,7 +11,7 @@ from tierline.history.messages import Message
 from tierline.history.parser import full_text
 from tierline.memory.levels import Budgets
 from tierline.memory.state import Memory
-from tierline.memory.view import Compress, Keeper
+from tierline.memory.view import CompressCommand, MemoryBuilder
 
 
 def count(value: Any) -> int:
@@ -41,7 +41,9 @@ def said(
 
 def remember(history: Sequence[Message], forced: Sequence[str] = (), **budgets: Any) -> Memory:
     """The memory after a conversation."""
-    return Keeper(Budgets(**budgets), count).memory(history, [Compress(g) for g in forced])
+    return MemoryBuilder(Budgets(**budgets), count).memory(
+        history, [CompressCommand(g) for g in forced]
+    )
 
 
 FILLER = "We went through the listing line by line and changed nothing of note. "

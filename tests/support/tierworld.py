@@ -31,19 +31,19 @@ from tierline.context.tiers.base import (
     Signals,
     StabilityPolicy,
 )
-from tierline.context.tiers.counter import Counter
-from tierline.context.tiers.fixed import Fixed
-from tierline.context.tiers.log_structured import LogStructured
-from tierline.context.tiers.own import told
+from tierline.context.tiers.counter import CounterPolicy
+from tierline.context.tiers.fixed import FixedPolicy
+from tierline.context.tiers.log_structured import LogStructuredPolicy
+from tierline.context.tiers.model_edits import told
 from tierline.context.tiers.rewrites import accounted
 from tierline.history.messages import HistoryRole, Message
-from tierline.history.written import KnownForms, write
+from tierline.history.rendered_history import FormCache, write
 from tierline.providers.render_anthropic import body
 
 POLICIES: dict[str, type[StabilityPolicy]] = {
-    "fixed": Fixed,
-    "counter": Counter,
-    "log_structured": LogStructured,
+    "fixed": FixedPolicy,
+    "counter": CounterPolicy,
+    "log_structured": LogStructuredPolicy,
 }
 FACTS = ModelFacts(
     "claude-test",
@@ -140,7 +140,7 @@ class World:
     count: int = 0
     anew: Mapping[str, Item | None] = field(factory=dict)
     """What a rewrite would change of the items that were listed last."""
-    known: KnownForms = field(factory=KnownForms)
+    known: FormCache = field(factory=FormCache)
     answered: Prompt | None = None
     """The prompt that was sent last."""
     arranged: Arrangement | None = None

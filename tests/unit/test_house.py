@@ -18,7 +18,7 @@ MOST = {
     "duplicate class names": 0,
     "type: ignore": 14,
     "TYPE_CHECKING blocks": 30,
-    "functions over 50 lines": 5,
+    "functions over 50 lines": 3,
     "requirement numbers in code": 0,
     "longest chain of modules for a prompt": 14,
     "longest chain of modules for a edit": 6,

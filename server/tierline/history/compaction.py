@@ -35,7 +35,7 @@ SHARE = 0.5
 """Most tokens of a summary, as a share of what it replaces."""
 
 
-class Case(StrEnum):
+class CompactionKind(StrEnum):
     """What a compaction does with the older part."""
 
     TRUNCATE = "truncate"
@@ -67,10 +67,10 @@ keep the proportions of 24,000 (trigger), 4,000 (verbatim) and 500 tokens (summa
 
 
 @frozen
-class Outline:
+class CompactionPlan:
     """The plan of a compaction."""
 
-    case: Case
+    case: CompactionKind
     reason: str
     covers: tuple[str, ...] = ()
     """Groups that are replaced, those of earlier summaries included."""
@@ -97,7 +97,7 @@ class Outline:
         return "\n\n".join(part for part in (quoted, summary.strip()) if part)
 
 
-NOTHING = Outline(Case.NONE, "There is nothing to compact.")
+NOTHING = CompactionPlan(CompactionKind.NONE, "There is nothing to compact.")
 
 
 def should_compact(
@@ -116,7 +116,7 @@ def outline(
     settings: CompactionSettings,
     size: Size,
     boundary: TopicBoundary = SAFE_BOUNDARY,
-) -> Outline:
+) -> CompactionPlan:
     """Decide a compaction of what may be sent now (summaries in it stand for what they cover).
 
     ``boundary`` counts messages. It truncates if it lies in or after the verbatim window with
@@ -124,13 +124,13 @@ def outline(
     """
     turns = groups(messages)
     start = verbatim_start(turns, settings, size)
-    case = Case.SUMMARIZE
+    case = CompactionKind.SUMMARIZE
     reason = "no clear change of topic in what is recent"
     cut = start
     if boundary.sure and boundary.boundary_index is not None:
         place = _turn_at(turns, boundary.boundary_index)
         if place >= start:
-            case, reason = Case.TRUNCATE, boundary.boundary_reason or "the topic changed"
+            case, reason = CompactionKind.TRUNCATE, boundary.boundary_reason or "the topic changed"
             cut = _at_least(turns, place, settings.min_verbatim_exchanges)
     zone = tuple(m for turn in turns[:cut] for m in turn.messages if m.role != "system")
     fresh = [m for m in zone if not m.meta.get("summary")]
@@ -140,9 +140,9 @@ def outline(
         return NOTHING
     tokens = size(replaced)
     budget = min(settings.summary_budget_tokens, int(tokens * SHARE))
-    if case is Case.SUMMARIZE and tokens < SMALLEST:
-        return Outline(Case.NONE, "What could be summarised is too short for it.")
-    return Outline(
+    if case is CompactionKind.SUMMARIZE and tokens < SMALLEST:
+        return CompactionPlan(CompactionKind.NONE, "What could be summarised is too short for it.")
+    return CompactionPlan(
         case=case,
         reason=reason,
         covers=_covers(zone),
@@ -152,7 +152,7 @@ def outline(
         budget_tokens=budget,
         rules=rules,
         boundary=boundary,
-        finished=case is Case.TRUNCATE or _begins_another(turns[cut:]),
+        finished=case is CompactionKind.TRUNCATE or _begins_another(turns[cut:]),
     )
 
 

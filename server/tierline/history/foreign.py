@@ -14,27 +14,27 @@ from typing import Any, Literal
 
 from attrs import Factory, define, frozen
 
-MOST_MESSAGES = 2_000
+MAX_MESSAGES = 2_000
 """Messages of one conversation; older ones are left out."""
-MOST_CHARACTERS = 200_000
+MAX_CHARACTERS = 200_000
 """Characters of one message; the rest is left out."""
-MOST_CONVERSATIONS = 20
+MAX_CONVERSATIONS = 20
 """Conversations of one file; the first ones are taken."""
 
-Role = Literal["user", "assistant"]
+ForeignRole = Literal["user", "assistant"]
 
 
 @frozen
 class ForeignMessage:
     """One message. ``timestamp`` is ISO 8601 or empty."""
 
-    role: Role
+    role: ForeignRole
     text: str
     timestamp: str = ""
 
 
 @define
-class Foreign:
+class ForeignConversation:
     """A conversation of another tool, and the number of parts that were left out."""
 
     source: str
@@ -50,19 +50,19 @@ class Foreign:
         elif not isinstance(text, str) or not text.strip():
             self.skip("messages without text")
         else:
-            if len(text) > MOST_CHARACTERS:
+            if len(text) > MAX_CHARACTERS:
                 self.skip("ends of very long messages")
             when = timestamp if isinstance(timestamp, str) else ""
-            self.said.append(ForeignMessage(role, text[:MOST_CHARACTERS].strip(), when))
+            self.said.append(ForeignMessage(role, text[:MAX_CHARACTERS].strip(), when))
 
     def skip(self, what: str) -> None:
         """Count a part of this kind as left out."""
         self.left_out[what] = self.left_out.get(what, 0) + 1
 
 
-def read(text: str) -> list[Foreign]:
+def read(text: str) -> list[ForeignConversation]:
     """The conversations in a file's text; empty if its format is unknown."""
-    found: list[Foreign] = []
+    found: list[ForeignConversation] = []
     if "# aider chat started at" in text:
         found = list(_aider(text))
     else:
@@ -75,14 +75,14 @@ def read(text: str) -> list[Foreign]:
     return [_bounded(one) for one in found if one.said]
 
 
-def _bounded(one: Foreign) -> Foreign:
-    if len(one.said) > MOST_MESSAGES:
-        one.left_out["older messages"] = len(one.said) - MOST_MESSAGES
-        one.said = one.said[-MOST_MESSAGES:]
+def _bounded(one: ForeignConversation) -> ForeignConversation:
+    if len(one.said) > MAX_MESSAGES:
+        one.left_out["older messages"] = len(one.said) - MAX_MESSAGES
+        one.said = one.said[-MAX_MESSAGES:]
     return one
 
 
-def _json(value: object) -> list[Foreign]:
+def _json(value: object) -> list[ForeignConversation]:
     if isinstance(value, dict):
         if value.get("format") == "tierline-conversation":
             return [_ours(value)]
@@ -100,8 +100,8 @@ def _json(value: object) -> list[Foreign]:
     return []
 
 
-def _ours(value: Mapping[str, Any]) -> Foreign:
-    found = Foreign("Tierline", _text(value.get("title")))
+def _ours(value: Mapping[str, Any]) -> ForeignConversation:
+    found = ForeignConversation("Tierline", _text(value.get("title")))
     for one in _dicts(value.get("messages")):
         found.add(one.get("role"), one.get("text"), one.get("timestamp"))
     return found
@@ -110,15 +110,15 @@ def _ours(value: Mapping[str, Any]) -> Foreign:
 _STARTED = re.compile(r"^# aider chat started at (.*)$", re.MULTILINE)
 
 
-def _aider(text: str) -> Iterator[Foreign]:
+def _aider(text: str) -> Iterator[ForeignConversation]:
     """``#### `` begins a line of a prompt, ``> `` one of aider itself; the rest is the reply."""
     pieces = _STARTED.split(text)
     for when, body in zip(pieces[1::2], pieces[2::2], strict=True):
-        found = Foreign("aider", f"aider, {when.strip()}")
-        role: Role = "assistant"
+        found = ForeignConversation("aider", f"aider, {when.strip()}")
+        role: ForeignRole = "assistant"
         lines: list[str] = []
 
-        def close(role: Role, lines: list[str], found: Foreign = found) -> None:
+        def close(role: ForeignRole, lines: list[str], found: ForeignConversation = found) -> None:
             if "".join(lines).strip():
                 found.add(role, "\n".join(lines))
 
@@ -126,7 +126,7 @@ def _aider(text: str) -> Iterator[Foreign]:
             if line.startswith("> "):
                 found.skip("lines of aider itself")
                 continue
-            now: Role = "user" if line.startswith("####") else "assistant"
+            now: ForeignRole = "user" if line.startswith("####") else "assistant"
             if now != role:
                 close(role, lines)
                 role, lines = now, []
@@ -135,9 +135,9 @@ def _aider(text: str) -> Iterator[Foreign]:
         yield found
 
 
-def _lines(text: str) -> list[Foreign]:
+def _lines(text: str) -> list[ForeignConversation]:
     """Claude Code: a record a line. Its sub-agents' talk and its own notes are left out."""
-    found = Foreign("Claude Code")
+    found = ForeignConversation("Claude Code")
     known = False
     for line in text.splitlines():
         if not line.strip():
@@ -164,7 +164,7 @@ def _lines(text: str) -> list[Foreign]:
     return [found] if known else []
 
 
-def _blocks(found: Foreign, role: object, content: object, when: object) -> None:
+def _blocks(found: ForeignConversation, role: object, content: object, when: object) -> None:
     if isinstance(content, str):
         found.add(role, content, when)
         return
@@ -188,8 +188,8 @@ _KINDS = {
 }
 
 
-def _copilot(value: Mapping[str, Any]) -> Foreign:
-    found = Foreign("Copilot Chat")
+def _copilot(value: Mapping[str, Any]) -> ForeignConversation:
+    found = ForeignConversation("Copilot Chat")
     for request in _dicts(value.get("requests")):
         message = request.get("message")
         asked = message.get("text") if isinstance(message, dict) else message
@@ -211,9 +211,9 @@ def _copilot(value: Mapping[str, Any]) -> Foreign:
     return found
 
 
-def _chatgpt(value: Mapping[str, Any]) -> Foreign:
+def _chatgpt(value: Mapping[str, Any]) -> ForeignConversation:
     """A tree of messages; the branch that ends at ``current_node`` is what was shown last."""
-    found = Foreign("ChatGPT", _text(value.get("title")))
+    found = ForeignConversation("ChatGPT", _text(value.get("title")))
     nodes = value["mapping"]
     path: list[Mapping[str, Any]] = []
     seen: set[str] = set()

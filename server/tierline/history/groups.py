@@ -145,7 +145,7 @@ def to_prompt(message: Message) -> PromptMessage:
     )
 
 
-KnownAtoms = dict[str, tuple[tuple[Message, ...], Item]]
+AtomCache = dict[str, tuple[tuple[Message, ...], Item]]
 """Atoms of the last request by the id of their first message, with the items made of them."""
 
 
@@ -155,7 +155,7 @@ def atoms(
     count: Count,
     group_id: str = "",
     priority: int = 50,
-    known: KnownAtoms | None = None,
+    known: AtomCache | None = None,
 ) -> tuple[Item, ...]:
     """History items for the planner, oldest first, keyed ``history:<id of the first message>``.
 
@@ -178,14 +178,14 @@ def atoms_of(
     count: Count,
     group_id: str = "",
     priority: int = 50,
-    known: KnownAtoms | None = None,
+    known: AtomCache | None = None,
     form: Callable[[tuple[Message, ...]], MessageForm | None] = lambda _atom: None,
 ) -> tuple[Item, ...]:
     """Like ``atoms``, for messages that are cut into atoms already. ``form`` gives the form in
     which an atom's messages are written.
     """
     items: list[Item] = []
-    made: KnownAtoms = {}
+    made: AtomCache = {}
     for atom in parts:
         first = atom[0]
         old = known.get(first.id) if known else None

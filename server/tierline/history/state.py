@@ -46,14 +46,14 @@ def guidelines(*, state: bool, tools: Collection[str] = ()) -> str:
 
 
 @frozen
-class Extracted:
+class ExtractedState:
     """A reply without its STATE block, and the block (heading excluded); None if there is none."""
 
     text: str
     state: str | None
 
 
-def extract(reply: str) -> Extracted:
+def extract(reply: str) -> ExtractedState:
     """Take the last STATE block out of a complete reply.
 
     The block reaches from its heading to the next heading or the end. Headings inside code fences
@@ -70,12 +70,12 @@ def extract(reply: str) -> Extracted:
         elif not any(x.strip() for x in reply[inside[0] : match.start()].splitlines()[1:]):
             found = inside
     if found is None:
-        return Extracted(reply, None)
+        return ExtractedState(reply, None)
     block = reply[found[0] : found[1]]
     lines = [x for x in block.splitlines() if not _FENCE.match(x) and not _HEADING.match(x)]
     before, after_text = reply[: found[0]].rstrip(), reply[found[1] :].strip()
     text = f"{before}\n\n{after_text}" if before and after_text else before or after_text
-    return Extracted(text, "\n".join(lines).strip())
+    return ExtractedState(text, "\n".join(lines).strip())
 
 
 def fields(state: str) -> dict[str, str]:

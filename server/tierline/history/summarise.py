@@ -25,7 +25,7 @@ from tierline.history.messages import Message
 
 MAX_PIECES = 8
 """Most requests for one summary; a longer history is cut down first."""
-SHORTEST_CLIP = 200
+MIN_CLIP_LENGTH = 200
 """Characters of a message that are always shown to the summariser, if it has them."""
 
 INSTRUCTIONS = prompts.read("summary")
@@ -79,7 +79,7 @@ def pieces(
     by an extract.
     """
     room = max(1, room_tokens)
-    for limit in (20_000, 6_000, 2_000, 600, SHORTEST_CLIP):
+    for limit in (20_000, 6_000, 2_000, 600, MIN_CLIP_LENGTH):
         texts = _pack([transcript(m, limit) for m in messages], room, count)
         if len(texts) <= MAX_PIECES:
             break

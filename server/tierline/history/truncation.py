@@ -53,7 +53,7 @@ def hint(message_id: str) -> str:
     return f'... [TRUNCATED. Use query_db(sql="{sql}") to see full output]'
 
 
-Limits = Mapping[str, tuple[int, ...]]
+TruncationLimits = Mapping[str, tuple[int, ...]]
 """Message id to the characters that each of its results may keep."""
 
 
@@ -98,7 +98,7 @@ def truncate(
     messages: Sequence[Message],
     *,
     group_id: str,
-    sent: Limits | None = None,
+    sent: TruncationLimits | None = None,
     settings: TruncationSettings = DEFAULTS,
 ) -> tuple[Message, ...]:
     """Shorten tool results. Everything else is left alone; the log keeps every byte.

@@ -22,7 +22,7 @@ _MOST = 1e15
 
 
 @frozen
-class Figures:
+class UsageFigures:
     """Usage of one request, or sums over several. Tokens; money in US dollars."""
 
     input: int = 0
@@ -39,8 +39,8 @@ class Figures:
     saved: float = 0.0
     requests: int = 1
 
-    def __add__(self, other: Figures) -> Figures:
-        return Figures(
+    def __add__(self, other: UsageFigures) -> UsageFigures:
+        return UsageFigures(
             self.input + other.input,
             self.output + other.output,
             _known_sum(self.read, other.read),
@@ -56,8 +56,8 @@ class Figures:
 class TurnUsage:
     """Usage of a turn."""
 
-    total: Figures
-    last: Figures
+    total: UsageFigures
+    last: UsageFigures
     """The last request alone."""
     outcome: str = ""
     """The cache outcome of the last request; empty if it was not recorded."""
@@ -71,7 +71,7 @@ class TurnUsage:
     """
 
 
-class Packed(Mapping[str, Any]):
+class PackedReflection(Mapping[str, Any]):
     """A reflection's data as JSON text, which takes a tenth of the memory, with its figures parsed,
     because the timeline needs them at every change.
     """
@@ -100,7 +100,7 @@ def turn_usage(data: Mapping[str, Any]) -> TurnUsage | None:
     """The figures in a reflection; None if no request was answered. Total: fields that make no
     sense count as missing.
     """
-    return data.usage if isinstance(data, Packed) else _read(data)
+    return data.usage if isinstance(data, PackedReflection) else _read(data)
 
 
 def add(usages: dict[str, TurnUsage], data: Mapping[str, Any], message: str = "") -> None:
@@ -174,8 +174,8 @@ def _went(value: Any) -> Sequence[tuple[str, int, str]]:
     )
 
 
-def _of_request(request: Mapping[str, Any]) -> Figures:
-    return Figures(
+def _of_request(request: Mapping[str, Any]) -> UsageFigures:
+    return UsageFigures(
         input=_tokens(request.get("input")),
         output=_tokens(request.get("output")),
         read=_tokens_or_none(request.get("read")),
@@ -190,9 +190,9 @@ def _counted(message: Message) -> bool:
     return message.usage.get("input_tokens", 0) > 0
 
 
-def _of_record(message: Message) -> Figures:
+def _of_record(message: Message) -> UsageFigures:
     usage = message.usage
-    return Figures(
+    return UsageFigures(
         input=_tokens(usage.get("input_tokens")),
         output=_tokens(usage.get("output_tokens")),
         read=_tokens_or_none(usage.get("cache_read_tokens")),
@@ -203,7 +203,7 @@ def _of_record(message: Message) -> Figures:
     )
 
 
-def _sum(each: list[Figures]) -> Figures:
+def _sum(each: list[UsageFigures]) -> UsageFigures:
     total = each[0]
     for one in each[1:]:
         total += one

@@ -20,7 +20,7 @@ from tierline.memory.words import Weights, terms
 
 MAX_CHARACTERS = 1_200
 """Characters of a capsule's text."""
-MOST_ANCHORS = 8
+MAX_ANCHORS = 8
 ANCHOR_CHARACTERS = 200
 ANCHOR_CONFIDENCE = 0.5
 """Least confidence of a capsule that is used as an anchor."""

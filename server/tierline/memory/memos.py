@@ -56,7 +56,7 @@ class Memo:
 
 
 @frozen
-class Ranked:
+class RankedMemo:
     """A memo, its score (the share of the prompt's terms that it has, by weight), and
     the reason.
     """
@@ -112,7 +112,7 @@ def fold(records: Iterable[Mapping[str, Any]], scope: Scope) -> tuple[Memo, ...]
     return tuple(memos.values())
 
 
-def relevant(prompt: str, memos: Sequence[Memo], limit: int = MAX_INJECTED) -> list[Ranked]:
+def relevant(prompt: str, memos: Sequence[Memo], limit: int = MAX_INJECTED) -> list[RankedMemo]:
     """The memos that fit a prompt, the best first. A filler prompt fits none."""
     asked = terms(prompt)
     if not asked or not memos:
@@ -120,12 +120,12 @@ def relevant(prompt: str, memos: Sequence[Memo], limit: int = MAX_INJECTED) -> l
     bodies = [(memo, set(terms(memo.content)), _tag_terms(memo)) for memo in memos]
     weights = Weights.over([body | tags for _, body, tags in bodies])
     total = sum(weights.weight(term) for term in asked)
-    found: list[Ranked] = []
+    found: list[RankedMemo] = []
     for memo, body, tags in bodies:
         hits = [term for term in asked if term in body or term in tags]
         score = sum(weights.weight(t) * (_TAG if t in tags else 1.0) for t in hits) / total
         if score >= MIN_COVERAGE:
-            found.append(Ranked(memo, score, f"shares {', '.join(hits[:4])} with the prompt"))
+            found.append(RankedMemo(memo, score, f"shares {', '.join(hits[:4])} with the prompt"))
     found.sort(key=lambda ranked: (-ranked.score, _newest(ranked.memo)))
     best = found[0].score if found else 0.0
     return [ranked for ranked in found if ranked.score >= NEAR_BEST * best][:limit]

@@ -19,8 +19,8 @@ from tierline.history.parser import full_text, text_of
 from tierline.history.selection import Search, fuse, search_words
 from tierline.memory import tasks
 from tierline.memory.levels import LevelSummary
-from tierline.memory.situations import Facts, MemoryAction, decide
-from tierline.memory.state import HeldTurn, Memory
+from tierline.memory.situations import MemoryAction, SituationFacts, decide
+from tierline.memory.state import Memory, VerbatimTurn
 from tierline.memory.turns import MemoryTurn, is_summary
 from tierline.memory.words import Weights, lexical, terms
 
@@ -37,7 +37,7 @@ TURN_CHARACTERS = 1_600
 """Characters of one retrieved turn."""
 _AROUND = 2
 """Lines shown on either side of one that the prompt asks for."""
-_LEAST_ROOM = 40
+_MIN_ROOM = 40
 """Characters; with less room left, no further line is added."""
 _SEARCHED_CHARACTERS = 60_000
 """Characters of one turn that are searched for lines that the prompt asks for."""
@@ -49,7 +49,7 @@ _PLACE = re.compile(r"(?:[\w.@~-]*[/\\])+([\w.@-]+)")
 
 
 @frozen
-class Recalled:
+class RecalledPiece:
     """One retrieved piece. ``name`` is what statistics call it (``task-2``, ``error-1``)."""
 
     name: str
@@ -68,7 +68,7 @@ def recall(
     search: Search | None = None,
     semantic: Sequence[str] = (),
     result: str = "",
-) -> tuple[Recalled, ...]:
+) -> tuple[RecalledPiece, ...]:
     """Retrieve pieces of the past for a prompt. ``search`` ranks turns by BM25; ``semantic``, if
     given, by similarity of embeddings; ``result`` is the newest tool output, whose errors count as
     well.
@@ -80,12 +80,12 @@ def recall(
     errors = _repeated(memory, prompt, result)
     found = _about(memory, prompt, away, search, semantic) if words else []
     summaries = _summaries(memory, prompt, found) if tasks.refers_back(prompt) and words else []
-    facts = Facts(
+    facts = SituationFacts(
         refers_to_old_task=bool(summaries),
         error_repeats=bool(errors),
         names_past_topic=bool(found),
     )
-    pieces: list[Recalled] = []
+    pieces: list[RecalledPiece] = []
     for action in decide(facts):
         if action is MemoryAction.RETRIEVE_SUMMARY:
             pieces += [_summary(s) for s in summaries]
@@ -106,7 +106,7 @@ def of_summarised(
     search: Search | None = None,
     semantic: Sequence[str] = (),
     result: str = "",
-) -> tuple[Recalled, ...]:
+) -> tuple[RecalledPiece, ...]:
     """Like ``recall``, for a conversation whose older part is a summary. ``turns`` are all its
     turns, ``shown`` the ids of those that are sent word for word, ``memory`` an empty one.
     """
@@ -114,11 +114,11 @@ def of_summarised(
         memory.turns[turn.id] = turn
         memory.places[turn.id] = place
         if turn.id in shown:
-            memory.held.append(HeldTurn(turn, 0))
+            memory.held.append(VerbatimTurn(turn, 0))
     return recall(memory, prompt, search=search, semantic=semantic, result=result)
 
 
-def render(piece: Recalled) -> str:
+def render(piece: RecalledPiece) -> str:
     """A piece as it stands in the prompt: labelled, and in a fence that it cannot close."""
     body = piece.text.rstrip("\n") + "\n"
     return f"{_LABELS[piece.kind]} ({piece.name}):\n{fence(body)}"
@@ -205,7 +205,7 @@ def _summaries(
     return (about or [summary for *_, summary in scored])[:MAX_SUMMARIES]
 
 
-def _repeated(memory: Memory, prompt: str, result: str) -> list[Recalled]:
+def _repeated(memory: Memory, prompt: str, result: str) -> list[RecalledPiece]:
     """Lines about the errors in a prompt or a tool's output, from turns that were compressed.
 
     An error also counts as repeated if it was seen in a turn that is still in the context, but only
@@ -214,7 +214,7 @@ def _repeated(memory: Memory, prompt: str, result: str) -> list[Recalled]:
     seen = _errors_of(prompt) + _errors_of(result)
     if not seen:
         return []
-    pieces: list[Recalled] = []
+    pieces: list[RecalledPiece] = []
     for number, turn in enumerate(memory.turns.values(), start=1):
         if turn.id in memory.in_full:
             continue
@@ -222,7 +222,9 @@ def _repeated(memory: Memory, prompt: str, result: str) -> list[Recalled]:
         if lines:
             text = "\n".join([*lines, *_after(turn, lines)])
             pieces.append(
-                Recalled(f"error-{number}", "error", text, turn.message_ids, "the error repeats")
+                RecalledPiece(
+                    f"error-{number}", "error", text, turn.message_ids, "the error repeats"
+                )
             )
     fixed = [p for p in pieces if "→" in p.text]
     return (fixed or pieces)[-2:]
@@ -259,13 +261,13 @@ def _bare(error: str) -> str:
     return _NUMBER.sub("0", _QUOTED.sub("''", _PLACE.sub(r"\1", error)))
 
 
-def _summary(summary: LevelSummary) -> Recalled:
-    return Recalled(
+def _summary(summary: LevelSummary) -> RecalledPiece:
+    return RecalledPiece(
         summary.id.rsplit("-", 1)[0], "summary", summary.text, summary.sources, "an old task"
     )
 
 
-def _topic(memory: Memory, turn: MemoryTurn, why: str, asked: Mapping[str, float]) -> Recalled:
+def _topic(memory: Memory, turn: MemoryTurn, why: str, asked: Mapping[str, float]) -> RecalledPiece:
     number = memory.places[turn.id] + 1
     parts: list[str] = []
     if is_summary(turn.messages):
@@ -275,7 +277,7 @@ def _topic(memory: Memory, turn: MemoryTurn, why: str, asked: Mapping[str, float
         done = "\n".join(full_text(m.content) for m in turn.messages if not is_prompt(m))
         if done.strip():
             parts.append(f"Assistant: {excerpt(done, asked, TURN_CHARACTERS)}")
-    return Recalled(f"turn-{number}", "topic", "\n".join(parts), turn.message_ids, why)
+    return RecalledPiece(f"turn-{number}", "topic", "\n".join(parts), turn.message_ids, why)
 
 
 def _said(prompt: str, asked: Mapping[str, float]) -> str:
@@ -299,7 +301,7 @@ def excerpt(text: str, asked: Mapping[str, float], most: int) -> str:
     chosen: set[int] = set()
     room = most
     for place in sorted(range(len(lines)), key=lambda place: (-hits[place], place)):
-        if not hits[place] or room < _LEAST_ROOM:
+        if not hits[place] or room < _MIN_ROOM:
             break
         around = range(max(0, place - _AROUND), min(len(lines), place + _AROUND + 1))
         new = [near for near in around if near not in chosen]

@@ -19,7 +19,7 @@ class MemoryAction(StrEnum):
 
 
 @frozen
-class Facts:
+class SituationFacts:
     """The facts that the rules test when a prompt arrives."""
 
     fill: float = 0.0
@@ -36,7 +36,7 @@ class SituationRule:
     """One row: the situation in words, the test, and the actions that follow."""
 
     situation: str
-    when: Callable[[Facts], bool]
+    when: Callable[[SituationFacts], bool]
     then: MemoryAction
 
 
@@ -53,6 +53,6 @@ TABLE = (
 )
 
 
-def decide(facts: Facts) -> tuple[MemoryAction, ...]:
+def decide(facts: SituationFacts) -> tuple[MemoryAction, ...]:
     """The actions that are due, in the table's order."""
     return tuple(rule.then for rule in TABLE if rule.when(facts))

@@ -21,15 +21,15 @@ from tierline.memory import tasks
 from tierline.memory.levels import Budgets, Level, LevelSummary
 from tierline.memory.metrics import Compression, Metrics
 from tierline.memory.score import Score, recency, references
-from tierline.memory.situations import Facts, MemoryAction, decide
+from tierline.memory.situations import MemoryAction, SituationFacts, decide
 from tierline.memory.tasks import Task
 from tierline.memory.turns import Count, MemoryTurn
 from tierline.memory.words import similarity
 
 SUMMARY_TOKENS = 500
 """Longest summary of one task."""
-_SHORTEST_SUMMARY = 60
-_LEAST_SUMMARY = 12
+_MIN_SUMMARY_LENGTH = 60
+_MIN_SUMMARY = 12
 _SHARE = 5
 """A summary aims at a fifth of its sources' tokens."""
 _MERGED_SHARE = 2.5
@@ -40,7 +40,7 @@ STANDS_OUT = 1.5
 
 
 @define
-class HeldTurn:
+class VerbatimTurn:
     """A turn that is in the context word for word."""
 
     turn: MemoryTurn
@@ -69,7 +69,7 @@ class Memory:
     count: Count
     turns: dict[str, MemoryTurn] = field(factory=dict)
     """Every turn so far, in order."""
-    held: list[HeldTurn] = field(factory=list)
+    held: list[VerbatimTurn] = field(factory=list)
     working: dict[int, LevelSummary] = field(factory=dict)
     """Summaries of what open tasks have compressed, by task."""
     session: list[LevelSummary] = field(factory=list)
@@ -149,7 +149,7 @@ class Memory:
         changed = tasks.change(self.task, turn.prompt, turn.when)
         if not changed.new and tasks.finished(turn.prompt):
             self.task = evolve(self.task, finished=True)
-        facts = Facts(
+        facts = SituationFacts(
             fill=max(
                 (self.used + turn.prompt_tokens) / self.budgets.total,
                 (self.fill(Level.WORKING) + turn.prompt_tokens) / self.budgets.working,
@@ -172,7 +172,7 @@ class Memory:
         for name in turn.names:
             self.mentions.setdefault(name, []).append(self.places[turn.id])
         self.members[self.number].append(turn.id)
-        self.held.append(HeldTurn(turn, self.number))
+        self.held.append(VerbatimTurn(turn, self.number))
         self.task = self.task.with_turn(turn.prompt, turn.text[:4000], turn.files, turn.when)
 
     def compress_task(self, coming: MemoryTurn) -> None:
@@ -250,8 +250,8 @@ class Memory:
         young = [h for h in candidates if h not in aged]
         free = self.fill(Level.WORKING) + coming.prompt_tokens - room
         over = self.fill(Level.WORKING) + coming.prompt_tokens > self.budgets.working
-        chosen: list[HeldTurn] = []
-        spared: list[HeldTurn] = []
+        chosen: list[VerbatimTurn] = []
+        spared: list[VerbatimTurn] = []
         quota = 0.25 * self.budgets.working
         scores = {h.turn.id: self.score(h.turn, coming.when).total for h in candidates}
         middle = sorted(scores.values())[len(scores) // 2] if scores else 0.0
@@ -307,8 +307,8 @@ class Memory:
             known = set(before.groups)
             new = [m for t in turns if t.id not in known for m in t.messages]
             messages = [_as_message(before), *new]
-        budget = max(_SHORTEST_SUMMARY, min(SUMMARY_TOKENS, original // _SHARE))
-        budget = min(budget, max(original // 2, _LEAST_SUMMARY))
+        budget = max(_MIN_SUMMARY_LENGTH, min(SUMMARY_TOKENS, original // _SHARE))
+        budget = min(budget, max(original // 2, _MIN_SUMMARY))
         found = digest(messages, finished=level is Level.SESSION)
         said = tuple(
             line for line in found.lines if line.kind is not LineKind.RULE
@@ -359,7 +359,7 @@ class Memory:
 
     def _merge(self, parts: Sequence[LevelSummary]) -> LevelSummary:
         original = sum(s.tokens for s in parts)
-        budget = max(_SHORTEST_SUMMARY, min(SUMMARY_TOKENS, int(original / _MERGED_SHARE)))
+        budget = max(_MIN_SUMMARY_LENGTH, min(SUMMARY_TOKENS, int(original / _MERGED_SHARE)))
         messages = [_as_message(s) for s in parts]
         text = extractive_summary(messages, budget_tokens=budget, count=self._count_text)
         groups = tuple(g for s in parts for g in s.groups)
@@ -378,7 +378,7 @@ class Memory:
         self.metrics.record(Compression(original, merged.tokens, self.now, merged.id))
         return merged
 
-    def _permanent(self, gone: Sequence[HeldTurn]) -> None:
+    def _permanent(self, gone: Sequence[VerbatimTurn]) -> None:
         """Move standing rules and important texts of compressed turns to permanent memory."""
         lines = dict(zip(self.permanent, self.permanent_sources, strict=True))
         for held in gone:

@@ -20,7 +20,7 @@ NOTE = (
 
 
 @frozen
-class Compress:
+class CompressCommand:
     """The user's command to compress now, given after the turn ``after``."""
 
     after: str
@@ -75,7 +75,7 @@ def stats(memory: Memory, retrieved: Sequence[str] = (), now: float = 0.0) -> Me
 
 
 @frozen
-class Told:
+class ModelSummary:
     """A text that a model wrote for a summary, after the turn ``after``."""
 
     after: str
@@ -84,7 +84,7 @@ class Told:
 
 
 @define
-class Keeper:
+class MemoryBuilder:
     """Keeps the memory of one conversation up to date, turn by turn.
 
     A conversation that does not begin with the turns known so far, as after an undo or a change of
@@ -100,8 +100,8 @@ class Keeper:
     def memory(
         self,
         conversation: Sequence[Message],
-        commands: Sequence[Compress] = (),
-        told: Sequence[Told] = (),
+        commands: Sequence[CompressCommand] = (),
+        told: Sequence[ModelSummary] = (),
     ) -> Memory:
         """The memory after a conversation, whose last turn may still be growing."""
         talk = [m for m in conversation if m.role != "system"]

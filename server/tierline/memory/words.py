@@ -13,7 +13,7 @@ from tierline.history.selection import search_words
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7ff]{2,}")
 _ENDINGS = ("ations", "ation", "ings", "ing", "edly", "ied", "ies", "ed", "es", "s", "e")
-_SHORTEST_STEM = 3
+_MIN_STEM_LENGTH = 3
 
 
 def stem(word: str) -> str:
@@ -21,13 +21,13 @@ def stem(word: str) -> str:
     if not word.isascii() or not word.isalpha():
         return word
     for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+        if word.endswith(ending) and len(word) - len(ending) >= _MIN_STEM_LENGTH:
             if ending == "s" and word.endswith("ss"):
                 continue
             root = word[: -len(ending)]
             if ending in ("ied", "ies"):
                 return root + "y"
-            if len(root) > _SHORTEST_STEM and root[-1] == root[-2] and root[-1] not in "ls":
+            if len(root) > _MIN_STEM_LENGTH and root[-1] == root[-2] and root[-1] not in "ls":
                 return root[:-1]  # stopped, stop
             return root
     return word

@@ -19,7 +19,7 @@ from attrs import asdict, define, evolve, field, fields_dict, frozen
 from tierline.providers.addresses import host_of, is_loopback
 from tierline.providers.refusals import ServerRefusal
 
-MOST_SINGLE_TOOLS = 4
+MAX_SINGLE_TOOLS = 4
 """So many are left out one by one; each costs a request."""
 OTHERS = "*"
 """All tools but Tierline's own."""
@@ -163,7 +163,7 @@ def corrected(profile: Profile, refusal: ServerRefusal) -> dict[str, Any]:
             changed: dict[str, Any] = {"tools": False}
         case "tool":
             names = profile.without_tools
-            more = refusal.field if len(names) < MOST_SINGLE_TOOLS else OTHERS
+            more = refusal.field if len(names) < MAX_SINGLE_TOOLS else OTHERS
             changed = {"without_tools": tuple(dict.fromkeys((*names, more)))}
         case "many":
             changed = {"most_tools": refusal.most}

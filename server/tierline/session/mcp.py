@@ -30,7 +30,7 @@ READING = (
     "search_code",
 )
 """Tools of the model's that change nothing."""
-MOST_CHARACTERS = 60_000
+MAX_CHARACTERS = 60_000
 """Characters of one answer."""
 INSTRUCTIONS = prompts.read("mcp")
 _TEXT = {"type": "string"}
@@ -138,8 +138,8 @@ class ContextServer:
             except TierlineError as error:
                 output = ToolOutput(f"{error.message} {error.advice}", error=True)
         text = well_formed(output.text)
-        if len(text) > MOST_CHARACTERS:
-            text = clip(text, MOST_CHARACTERS) + "\n[cut]"
+        if len(text) > MAX_CHARACTERS:
+            text = clip(text, MAX_CHARACTERS) + "\n[cut]"
         return ToolOutput(text, output.error)
 
     async def serve(self, stdin: Any = None, stdout: Any = None) -> None:

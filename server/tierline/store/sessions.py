@@ -28,8 +28,8 @@ from tierline.history.actions import Action
 from tierline.history.branches import Comparison, compare
 from tierline.history.codec import decode, encode
 from tierline.history.events import EventKind, LogEvent
-from tierline.history.kept import Kept
 from tierline.history.messages import HistoryRole, Message, Status
+from tierline.history.session_entries import SessionEntries
 from tierline.history.timeline import Timeline, timeline
 from tierline.store import files, records
 from tierline.store.drafts import Drafts
@@ -83,7 +83,7 @@ class _Known:
     """Inode of the file that the offset belongs to."""
     strange: int = 0
     """Entries that somebody else has written since it was opened here."""
-    kept: Kept = field(factory=Kept)
+    kept: SessionEntries = field(factory=SessionEntries)
     timeline: Timeline | None = None
 
     @property
@@ -516,7 +516,7 @@ class HistoryStore:
         self.log.append([encode(e) for e in kept])
         with self._lock:
             if known is not None:
-                known.offset, known.kept, known.timeline = 0, Kept(), None
+                known.offset, known.kept, known.timeline = 0, SessionEntries(), None
                 known.identity = 0
                 self._refresh(known)
         self._notice(
@@ -554,7 +554,11 @@ class HistoryStore:
             return
         size, identity = self.log.size(), self.log.identity()
         if size < known.offset or (known.identity and identity != known.identity):
-            known.offset, known.kept, known.timeline = 0, Kept(), None  # replaced or edited
+            known.offset, known.kept, known.timeline = (
+                0,
+                SessionEntries(),
+                None,
+            )  # replaced or edited
         known.identity = identity
         if size > known.offset:
             known.offset = self._read_into(known, known.offset, None)

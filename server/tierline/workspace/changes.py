@@ -26,7 +26,7 @@ from tierline.workspace.load_results import LoadedFile
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import ResolvedPath
 
-MOST_CHARACTERS = 60_000
+MAX_CHARACTERS = 60_000
 """Characters of all changes; the rest is left out, with a note."""
 MAX_FILES = 200
 _MAX_FILE = 300_000
@@ -145,7 +145,7 @@ def _between(loader: Loader, folder: str, command: Sequence[str]) -> _Part:
         return _Part("", 0, len(names))
     some = [f":(literal){name}" for name in shown[:MAX_FILES]]
     raw = git.read(folder, verb, "-p", "-M", *_PLAIN, *rest, "--", *some,
-                   most_bytes=4 * MOST_CHARACTERS + 4)  # fmt: skip
+                   most_bytes=4 * MAX_CHARACTERS + 4)  # fmt: skip
     return _Part(_text(raw), len(shown), len(names) - len(shown))
 
 
@@ -168,7 +168,7 @@ def _working(loader: Loader, folder: str) -> _Part:
     size = left_out = 0
     until = time.monotonic() + _SECONDS
     for name in sorted(set(names)):
-        if len(diffs) >= MAX_FILES or size >= MOST_CHARACTERS or time.monotonic() > until:
+        if len(diffs) >= MAX_FILES or size >= MAX_CHARACTERS or time.monotonic() > until:
             return _Part("".join(diffs), len(diffs), left_out, cut=True)
         if not _may_show(loader, folder, name):
             left_out += 1
@@ -206,7 +206,7 @@ def _said(label: str, parts: Iterable[_Part]) -> ChangeSet:
     parts = list(parts)
     files, left_out = sum(p.files for p in parts), sum(p.left_out for p in parts)
     whole = "".join(_ended(part.diff) for part in parts)
-    shown = clip(whole, MOST_CHARACTERS)
+    shown = clip(whole, MAX_CHARACTERS)
     cut = any(part.cut for part in parts)
     many = f"more than {files} files" if cut else "1 file" if files == 1 else f"{files} files"
     head = "\n\n".join(part.head for part in parts if part.head)

@@ -31,7 +31,7 @@ InstructionKind: TypeAlias = Literal[
     "agents", "claude", "gemini", "copilot", "cursor", "cline", "user"
 ]
 MAX_FILES = 60
-MOST_CHARACTERS = 40_000
+MAX_CHARACTERS = 40_000
 """Characters of one file with its imports; the rest is left out, with a note."""
 MAX_DEPTH = 5
 """Depth of imports in imported files."""
@@ -125,7 +125,7 @@ def find_own(folder: Path) -> list[Instruction]:
     ):
         path = folder / name
         try:
-            text = normalise(disk.read_text(disk.resolved(path), 4 * MOST_CHARACTERS))
+            text = normalise(disk.read_text(disk.resolved(path), 4 * MAX_CHARACTERS))
         except (OSError, UnicodeDecodeError):
             continue
         values, body = frontmatter.split(text)
@@ -136,7 +136,7 @@ def find_own(folder: Path) -> list[Instruction]:
                     f"instructions:~/{name}",
                     f"~/{name}",
                     "user",
-                    clip(shown, MOST_CHARACTERS),
+                    clip(shown, MAX_CHARACTERS),
                     str(path),
                     globs=frontmatter.globs(values, "applyTo", "globs", "paths"),
                     description=frontmatter.first(values, "description"),
@@ -200,7 +200,7 @@ def names_below(folder: Path, ending: str, depth: int = 3) -> list[str]:
 
 
 def _read(loader: Loader, name: str, kind: InstructionKind, folder: str) -> Instruction | None:
-    loaded = loader.load(name, cap=4 * MOST_CHARACTERS)
+    loaded = loader.load(name, cap=4 * MAX_CHARACTERS)
     if isinstance(loaded, Refusal):
         return None
     values, body = frontmatter.split(loaded.content.text)
@@ -224,9 +224,9 @@ def _read(loader: Loader, name: str, kind: InstructionKind, folder: str) -> Inst
         text = _imported(loader, loaded.key, text, made, 0, set())
     elif kind == "copilot":
         text = _linked(loader, loaded.key, text, made)
-    shown = clip(text.strip(), MOST_CHARACTERS)
+    shown = clip(text.strip(), MAX_CHARACTERS)
     if len(shown) < len(text.strip()):
-        made.notices.append(f"Only its first {MOST_CHARACTERS:,} characters are sent.")
+        made.notices.append(f"Only its first {MAX_CHARACTERS:,} characters are sent.")
     made.text = shown
     return made if shown else None
 
@@ -249,7 +249,7 @@ def _imported(
         if target in tried or len(tried) >= _MAX_TRIED:
             continue
         tried.add(target)
-        loaded = loader.load(target, cap=4 * MOST_CHARACTERS) if depth < MAX_DEPTH else None
+        loaded = loader.load(target, cap=4 * MAX_CHARACTERS) if depth < MAX_DEPTH else None
         if loaded is None or isinstance(loaded, Refusal):
             if isinstance(loaded, Refusal) and (
                 loaded.confirmable or loaded.reason is Reason.TOO_LARGE
@@ -295,7 +295,7 @@ def _links(name: str, text: str) -> Iterator[tuple[str, str]]:
         return
     from markdown_it import MarkdownIt
 
-    for block in MarkdownIt("commonmark").parse(text[:MOST_CHARACTERS]):
+    for block in MarkdownIt("commonmark").parse(text[:MAX_CHARACTERS]):
         for token in block.children or ():
             written = str(token.attrs.get("href", "")) if token.type == "link_open" else ""
             path = unquote(written).partition("#")[0]

@@ -20,7 +20,7 @@ from tierline.workspace.instructions import names_below, names_inside
 from tierline.workspace.loader import Loader
 
 MAX_FILES = 100
-MOST_CHARACTERS = 40_000
+MAX_CHARACTERS = 40_000
 _FOLDERS = (
     (".github/prompts", ".prompt.md"),
     (".claude/commands", ".md"),
@@ -70,13 +70,13 @@ def find(loader: Loader, own: Path, *, trusted: bool) -> list[PromptFile]:
         prefix = f"{root.name}/" if len(loader.roots) > 1 else ""
         for folder, ending in _FOLDERS:
             for name in names_inside(root.real, folder, ending):
-                loaded = loader.load(f"{prefix}{folder}/{name}", cap=4 * MOST_CHARACTERS)
+                loaded = loader.load(f"{prefix}{folder}/{name}", cap=4 * MAX_CHARACTERS)
                 if not isinstance(loaded, Refusal):
                     put(name.removesuffix(ending), loaded.content.text, loaded.key)
     for folder in ("prompts", "commands"):
         for name in names_below(own / folder, ".md"):
             try:
-                text = disk.read_text(disk.resolved(own / folder / name), 4 * MOST_CHARACTERS)
+                text = disk.read_text(disk.resolved(own / folder / name), 4 * MAX_CHARACTERS)
             except (OSError, UnicodeDecodeError):
                 continue
             put(name.removesuffix(".md").removesuffix(".prompt"), text, f"~/{folder}/{name}")
@@ -146,7 +146,7 @@ def _values(needed: list[str], words: list[str], rest: str) -> dict[str, str]:
 
 def _made(name: str, text: str, source: str) -> PromptFile:
     values, body = frontmatter.split(normalise(text))
-    shown = clip(visible_text(body).strip(), MOST_CHARACTERS)
+    shown = clip(visible_text(body).strip(), MAX_CHARACTERS)
     inputs = dict.fromkeys(f"<{found[1]}>" for found in _INPUT.finditer(shown))
     hint = frontmatter.first(values, "argument-hint") or " ".join(inputs)
     if not hint and _ARGUMENT.search(shown):

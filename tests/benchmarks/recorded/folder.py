@@ -18,7 +18,7 @@ T = TypeVar("T")
 PARALLEL = 2
 DEFAULT = Path("~/.cache/tierline-real-sessions/sessions")
 LEAST_TURNS = 3
-MOST_CHARACTERS = 400_000
+MAX_CHARACTERS = 400_000
 """Of a session's files together: what would fit into a chat."""
 AIDER = ".aider.chat.history.md"
 CLINE = "api_conversation_history.json"
@@ -86,7 +86,7 @@ def _worth(one: Recording) -> bool:
     edits = sum(len(done.edits) for turn in one.turns for done in turn.rounds)
     size = sum(map(len, one.files.values()))
     typed = sum(not turn.at_once for turn in one.turns)
-    return typed >= LEAST_TURNS and edits > 0 and size <= MOST_CHARACTERS
+    return typed >= LEAST_TURNS and edits > 0 and size <= MAX_CHARACTERS
 
 
 def everything(person: Path) -> Iterator[Recording]:

@@ -27,7 +27,7 @@ from tierline.context.tiers.base import (
     RequestContext,
     Tier,
 )
-from tierline.context.tiers.fixed import Fixed
+from tierline.context.tiers.fixed import FixedPolicy
 from tierline.providers import render_anthropic, render_openai
 
 pytestmark = pytest.mark.requirement("004:318-325")
@@ -54,7 +54,7 @@ def items(*, image: bool = False) -> list[Item]:
 
 
 def prompt(given: list[Item]) -> Prompt:
-    arranged = Fixed().arrange(
+    arranged = FixedPolicy().arrange(
         given, CacheState(), RequestContext(1.0, FACTS.name), Pricing.of(FACTS)
     )
     return assemble(arranged, facts=FACTS)

@@ -7,9 +7,9 @@ from attrs import evolve
 from support.tierworld import World
 from tierline.context.assemble import assemble
 from tierline.context.models import ModelFacts
-from tierline.context.tiers.base import Arrangement, Kind, Pricing
-from tierline.context.tiers.fixed import Fixed
-from tierline.context.tiers.log_structured import LogStructured
+from tierline.context.tiers.base import Arrangement, PieceKind, Pricing
+from tierline.context.tiers.fixed import FixedPolicy
+from tierline.context.tiers.log_structured import LogStructuredPolicy
 from tierline.context.tiers.shape import SentBlock, Shape, overlap, shape
 from tierline.context.tiers.tiermap import TierRow, rows_from_json, rows_to_json, tier_rows
 from tierline.context.tiers.toprows import with_known_tools, with_top
@@ -37,7 +37,7 @@ def rows(
 
 def test_rows_say_what_stands_where_and_what_changed() -> None:
     text = "".join(f"x{n} = {n}\n" for n in range(200))
-    world = World(LogStructured(), files={"a.py": text, "b.py": text.replace("x", "y")})
+    world = World(LogStructuredPolicy(), files={"a.py": text, "b.py": text.replace("x", "y")})
     world.ask("One?")
     first = rows(send(world))
     assert {row.tier for row in first} >= {"head", "log"}
@@ -50,9 +50,9 @@ def test_rows_say_what_stands_where_and_what_changed() -> None:
     second = rows(arranged, first, readable=10**6)
     items = [(row.tier, item) for row in second for item in row.items]
     base = next(i for t, i in items if i.path == "a.py" and t != "log")
-    assert (base.stale, base.kind, base.change, base.cached) == (True, Kind.ITEM, "", True)
+    assert (base.stale, base.kind, base.change, base.cached) == (True, PieceKind.ITEM, "", True)
     update = next(i for t, i in items if i.path == "a.py" and t == "log")
-    assert (update.kind, update.change) == (Kind.DELTA, "edited")
+    assert (update.kind, update.change) == (PieceKind.DELTA, "edited")
     log = next(row for row in second if row.tier == "log")
     assert log.delta == update.tokens
     assert sum(row.stale for row in second) == base.tokens
@@ -62,7 +62,7 @@ def test_rows_say_what_stands_where_and_what_changed() -> None:
 
 
 def test_only_what_lies_in_the_readable_part_is_cached() -> None:
-    world = World(Fixed(), files={"a.py": "a = 1\n" * 50, "b.py": "b = 1\n" * 50})
+    world = World(FixedPolicy(), files={"a.py": "a = 1\n" * 50, "b.py": "b = 1\n" * 50})
     world.ask("One?")
     arranged = send(world)
     sent = shape(assemble(arranged, facts=FACTS, count=words), words)
@@ -78,7 +78,7 @@ def test_damaged_rows_are_left_out() -> None:
 
 
 def test_the_tool_definitions_are_first_and_all_adds_up_to_the_request() -> None:
-    world = World(Fixed(), files={"a.py": "a = 1\n" * 50})
+    world = World(FixedPolicy(), files={"a.py": "a = 1\n" * 50})
     world.ask("One?")
     arranged = send(world)
     plain = shape(assemble(arranged, facts=FACTS, count=words), words)
@@ -113,7 +113,7 @@ def test_the_tool_definitions_are_first_and_all_adds_up_to_the_request() -> None
 
 
 def test_stored_rows_without_tools_get_those_of_the_shape_once() -> None:
-    world = World(Fixed(), files={"a.py": "a = 1\n"})
+    world = World(FixedPolicy(), files={"a.py": "a = 1\n"})
     world.ask("One?")
     old = rows(send(world))
     sent = Shape(

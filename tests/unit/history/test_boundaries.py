@@ -15,7 +15,7 @@ from tierline.context.blocks import Image, Text, ToolResult, ToolUse
 from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary, unsure
 from tierline.history.boundaries.local import FEATURES, WEIGHTS, detect, gaps
 from tierline.history.boundaries.model import MAX_MESSAGES, format_messages, newest, parse
-from tierline.history.boundaries.signs import Work, stems, turns, work_of
+from tierline.history.boundaries.signs import WorkKind, stems, turns, work_of
 from tierline.history.messages import Message
 
 LOGIN = (
@@ -72,17 +72,17 @@ def test_auto_asks_when_it_is_unsure() -> None:
 @pytest.mark.parametrize(
     ("text", "work"),
     [
-        ("Why is there a TypeError?", Work.DEBUG),
-        ("Write unit tests for it", Work.BUILD),
-        ("unit tests for the parser", Work.TEST),
-        ("README: add a section", Work.DOCS),
-        ("rename foo to bar", Work.REFACTOR),
-        ("explain the parser", Work.EXPLAIN),
-        ("docker image please", Work.CONFIG),
+        ("Why is there a TypeError?", WorkKind.DEBUG),
+        ("Write unit tests for it", WorkKind.BUILD),
+        ("unit tests for the parser", WorkKind.TEST),
+        ("README: add a section", WorkKind.DOCS),
+        ("rename foo to bar", WorkKind.REFACTOR),
+        ("explain the parser", WorkKind.EXPLAIN),
+        ("docker image please", WorkKind.CONFIG),
         ("hello", None),
     ],
 )
-def test_kind_of_work(text: str, work: Work | None) -> None:
+def test_kind_of_work(text: str, work: WorkKind | None) -> None:
     assert work_of(text) is work
 
 

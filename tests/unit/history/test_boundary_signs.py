@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.histories import msg, turn
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.history.boundaries.local import FEATURES, PRIOR, detect, features, gaps
-from tierline.history.boundaries.signs import Work, stems, turns, work_of
+from tierline.history.boundaries.signs import WorkKind, stems, turns, work_of
 from tierline.history.messages import Message
 
 
@@ -244,9 +244,9 @@ def test_of_long_texts_both_ends_are_looked_at() -> None:
 
 
 def test_the_first_cue_names_the_work() -> None:
-    assert work_of("explain why it crashes, then fix it") is Work.EXPLAIN
-    assert work_of("fix it, then explain it") is Work.DEBUG
-    assert work_of("error in unit tests") is Work.DEBUG
+    assert work_of("explain why it crashes, then fix it") is WorkKind.EXPLAIN
+    assert work_of("fix it, then explain it") is WorkKind.DEBUG
+    assert work_of("error in unit tests") is WorkKind.DEBUG
     (late,) = turns(talk("x" * 10 + " y" * 250 + " explain it"))
     assert late.work is None, "a cue deep in a long prompt is about something else"
 

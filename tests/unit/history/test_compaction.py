@@ -18,9 +18,9 @@ from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary
 from tierline.history.compaction import (
     NOTHING,
     SMALLEST,
-    Case,
+    CompactionKind,
+    CompactionPlan,
     CompactionSettings,
-    Outline,
     outline,
     should_compact,
     verbatim_start,
@@ -104,7 +104,7 @@ def test_a_boundary_inside_a_turn_moves_to_its_beginning(
     done = outline(
         messages, settings(verbatim_window_tokens=400), size, TopicBoundary(index, "new", 0.9)
     )
-    assert (done.case, done.covers, done.reason) == (Case.TRUNCATE, covers, "new")
+    assert (done.case, done.covers, done.reason) == (CompactionKind.TRUNCATE, covers, "new")
     left = compacted(messages, done)
     assert {m.group_id for m in left} == {"g1", "g2", "g3"} - set(covers)
 
@@ -119,7 +119,11 @@ def test_system_messages_are_neither_replaced_nor_counted() -> None:
     rules = msg(500, "system", "s" * 300, group="g0")
     messages = [rules, *talk(60, 60, 60)]
     done = outline(messages, settings(verbatim_window_tokens=60), size)
-    assert (done.case, done.covers, done.zone_tokens) == (Case.SUMMARIZE, ("g0", "g1"), 120)
+    assert (done.case, done.covers, done.zone_tokens) == (
+        CompactionKind.SUMMARIZE,
+        ("g0", "g1"),
+        120,
+    )
     assert rules not in done.zone
     assert compacted(messages, done) == (rules, *messages[-2:])
 
@@ -134,14 +138,14 @@ def test_a_summary_takes_at_most_its_budget_and_half_of_what_it_replaces() -> No
 
 def test_little_is_not_worth_a_summary_but_may_be_dropped_with_its_topic() -> None:
     given = settings(verbatim_window_tokens=60)
-    assert outline(talk(SMALLEST, 60), given, size).case is Case.SUMMARIZE
+    assert outline(talk(SMALLEST, 60), given, size).case is CompactionKind.SUMMARIZE
     short = outline(talk(SMALLEST - 1, 60), given, size)
-    assert (short.case, short.zone, short.covers) == (Case.NONE, (), ())
+    assert (short.case, short.zone, short.covers) == (CompactionKind.NONE, (), ())
     assert (short.zone_tokens, short.budget_tokens) == (0, 0), "nothing is replaced"
     assert short.reason != NOTHING.reason
     ended = TopicBoundary(2, "", 0.5)
     done = outline(talk(SMALLEST - 1, 60), given, size, ended)
-    assert (done.case, done.reason) == (Case.TRUNCATE, "the topic changed")
+    assert (done.case, done.reason) == (CompactionKind.TRUNCATE, "the topic changed")
     assert done.boundary is ended
 
 
@@ -198,11 +202,11 @@ def test_a_rule_that_was_said_twice_is_quoted_once() -> None:
 
 
 def test_rules_stand_before_the_summary_unless_it_quotes_them() -> None:
-    done = Outline(Case.SUMMARIZE, "", rules=(RULE, "Always use tabs."))
+    done = CompactionPlan(CompactionKind.SUMMARIZE, "", rules=(RULE, "Always use tabs."))
     assert done.text("Notes.\n") == f"Standing rules:\n- {RULE}\n- Always use tabs.\n\nNotes."
     assert done.text(f"{RULE} Notes.") == f"Standing rules:\n- Always use tabs.\n\n{RULE} Notes."
     assert done.text(f"{RULE} Always use tabs.") == f"{RULE} Always use tabs."
-    assert Outline(Case.TRUNCATE, "").text("") == ""
+    assert CompactionPlan(CompactionKind.TRUNCATE, "").text("") == ""
 
 
 def test_growth_is_measured_from_what_the_last_attempt_left() -> None:
@@ -232,7 +236,7 @@ def test_whole_turns_go_the_newest_stays_and_order_is_kept(
     assert left == tuple(messages[len(messages) - len(left) :]), "a tail, in order"
     assert {m.group_id for m in left}.isdisjoint(done.covers)
     assert len({m.group_id for m in left}) >= min(max(exchanges, 1), len(sizes))
-    if done.case is Case.SUMMARIZE:
+    if done.case is CompactionKind.SUMMARIZE:
         stays = {m.group_id for m in left}
         prompts = size(left) <= window or len(stays) == max(exchanges, 1)
         assert prompts, "no more than the window but what must stay"

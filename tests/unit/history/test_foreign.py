@@ -87,7 +87,7 @@ CHATGPT = [
 ]
 
 
-def said(one: foreign.Foreign) -> list[tuple[str, str]]:
+def said(one: foreign.ForeignConversation) -> list[tuple[str, str]]:
     return [(message.role, message.text) for message in one.said]
 
 
@@ -147,6 +147,6 @@ def test_long_conversations_and_messages_are_cut_and_that_is_said() -> None:
     requests = [{"message": {"text": f"q{n}"}, "response": [{"value": "a"}]} for n in range(1_500)]
     requests[-1]["message"] = {"text": "x" * 300_000}
     (one,) = foreign.read(json.dumps({"requests": requests}))
-    assert len(one.said) == foreign.MOST_MESSAGES
+    assert len(one.said) == foreign.MAX_MESSAGES
     assert one.left_out == {"ends of very long messages": 1, "older messages": 1_000}
-    assert len(one.said[-2].text) == foreign.MOST_CHARACTERS
+    assert len(one.said[-2].text) == foreign.MAX_CHARACTERS

@@ -8,7 +8,7 @@ from support.histories import four_characters, msg, tool_turn, turn
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.context.items import Section
 from tierline.history.groups import (
-    KnownAtoms,
+    AtomCache,
     atomic,
     atoms,
     content_hash,
@@ -156,7 +156,7 @@ def test_results_may_bring_further_calls_into_their_atom() -> None:
 
 def test_an_atom_that_has_not_changed_stays_the_same_item() -> None:
     history = (*turn(1), *tool_turn(2, ["out"]))
-    known: KnownAtoms = {}
+    known: AtomCache = {}
     first = atoms(history, count=four_characters, known=known)
     assert list(known) == [item.key.removeprefix("history:") for item in first]
     edited = (history[0], attrs.evolve(history[1], content=(Text("other"),)), *history[2:])

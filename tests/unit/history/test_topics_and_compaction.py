@@ -17,15 +17,15 @@ import pytest
 
 from support.histories import compacted, event, four_characters, msg, tool_turn, turn
 from tierline.context.tiers.base import CacheState, Pricing, RequestContext
-from tierline.context.tiers.counter import Counter
+from tierline.context.tiers.counter import CounterPolicy
 from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary
 from tierline.history.boundaries.local import detect
 from tierline.history.boundaries.model import format_messages, parse
 from tierline.history.compaction import (
     NOTHING,
-    Case,
+    CompactionKind,
+    CompactionPlan,
     CompactionSettings,
-    Outline,
     outline,
     should_compact,
     verbatim_start,
@@ -63,7 +63,7 @@ def summary(text: str, covers: Sequence[str]) -> Message:
     return summary_message("s", Summary("sum1", "", text, frozenset(covers)))
 
 
-def compact(messages: Sequence[Message], settings: CompactionSettings = SETTINGS) -> Outline:
+def compact(messages: Sequence[Message], settings: CompactionSettings = SETTINGS) -> CompactionPlan:
     """Asked as the session asks: first whether, then what."""
     return outline(messages, settings, size) if due(messages, settings) else NOTHING
 
@@ -171,12 +171,12 @@ def test_below_trigger_should_not_compact() -> None:
 def test_above_trigger_compacts() -> None:
     """Seed 004:367: "compact returns truncate or summarize"."""
     assert due(history(10))
-    assert compact(history(10)).case in (Case.TRUNCATE, Case.SUMMARIZE)
+    assert compact(history(10)).case in (CompactionKind.TRUNCATE, CompactionKind.SUMMARIZE)
 
 
 def test_empty_messages_are_case_none() -> None:
     """Seed 004:368."""
-    assert compact([]).case is Case.NONE
+    assert compact([]).case is CompactionKind.NONE
 
 
 def test_apply_compaction_reduces_message_count() -> None:
@@ -192,7 +192,7 @@ def test_apply_compaction_with_case_none_returns_messages_unchanged() -> None:
     """Seed 004:370."""
     messages = history(2)
     done = compact(messages)
-    assert done.case is Case.NONE
+    assert done.case is CompactionKind.NONE
     assert compacted(messages, done) == tuple(messages)
 
 
@@ -212,7 +212,7 @@ def test_disabled_compactor_never_triggers() -> None:
     """Seed 004:372."""
     off = attrs.evolve(SETTINGS, enabled=False)
     assert not due(history(500), off)
-    assert compact(history(500), off).case is Case.NONE
+    assert compact(history(500), off).case is CompactionKind.NONE
 
 
 def test_truncate_and_summarize_apply_and_the_summary_is_a_history_summary_message() -> None:
@@ -233,21 +233,26 @@ def test_high_confidence_boundary_near_the_verbatim_window_truncates() -> None:
     """Seed 004:374 and 004:276: "Boundary in/after verbatim window, confidence ≥ 0.5"."""
     messages = history(10)
     start = start_of(messages)
-    assert outline(messages, SETTINGS, size, TopicBoundary(start, "", 0.5)).case is Case.TRUNCATE
+    assert (
+        outline(messages, SETTINGS, size, TopicBoundary(start, "", 0.5)).case
+        is CompactionKind.TRUNCATE
+    )
     short = [*turn(1, "one " * 200, "ok"), *turn(2), *turn(3)]
     (second,) = (place for place, message in enumerate(short) if message.group_id == "g2"
                  and message.role == "user")  # fmt: skip
     early = outline(short, SETTINGS, size, TopicBoundary(second, "new", 0.9))
-    assert (early.case, early.reason) == (Case.TRUNCATE, "new"), "as early as the second turn"
+    assert (early.case, early.reason) == (CompactionKind.TRUNCATE, "new"), (
+        "as early as the second turn"
+    )
     before = TopicBoundary(start - 1, "", 1.0)
-    assert outline(messages, SETTINGS, size, before).case is Case.SUMMARIZE  # 004:277
+    assert outline(messages, SETTINGS, size, before).case is CompactionKind.SUMMARIZE  # 004:277
 
 
 def test_low_confidence_boundary_summarizes() -> None:
     """Seed 004:375."""
     messages = history(10)
     low = TopicBoundary(18, "", 0.49)
-    assert outline(messages, SETTINGS, size, low).case is Case.SUMMARIZE
+    assert outline(messages, SETTINGS, size, low).case is CompactionKind.SUMMARIZE
 
 
 def test_two_thresholds() -> None:
@@ -289,7 +294,7 @@ def test_nothing_is_done_below_the_trigger(tmp_path: Path, monkeypatch: pytest.M
 
 def test_compaction_purges_stability_history_items() -> None:
     """Seed 004:380 and 004:284: "all `history:*` entries are purged"."""
-    policy = Counter()
+    policy = CounterPolicy()
     items = atoms(history(3), count=four_characters)
     sent = policy.arrange(items, CacheState(), RequestContext(now=1.0), Pricing()).next
     assert "history:" in json.dumps(sent.to_json())
@@ -323,7 +328,7 @@ def test_standing_rules_and_pinned_messages_stay_and_long_ones_are_quoted() -> N
         *history(10),
     ]
     done = outline(messages, SETTINGS, size, TopicBoundary(22, "", 0.9))
-    assert done.case is Case.TRUNCATE
+    assert done.case is CompactionKind.TRUNCATE
     kept = compacted(messages, done)
     assert [m.content[0].text for m in kept[:2]] == [rule, "remember me"]  # type: ignore[union-attr]
     assert done.text("") == "Standing rules:\n- Never touch generated files."

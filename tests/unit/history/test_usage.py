@@ -10,10 +10,10 @@ import pytest
 from support.histories import event, msg, tool_turn, turn
 from tierline.history.codec import decode, encode
 from tierline.history.events import LogEvent
-from tierline.history.kept import Kept
 from tierline.history.messages import Message, Status
+from tierline.history.session_entries import SessionEntries
 from tierline.history.timeline import timeline
-from tierline.history.usage import Figures, TurnUsage, of_messages, turn_usage, with_events
+from tierline.history.usage import TurnUsage, UsageFigures, of_messages, turn_usage, with_events
 
 
 def request(number: int, **more: Any) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def reflection(number: int, *requests: Any, **data: Any) -> LogEvent:
 
 def shown(*entries: Message | LogEvent) -> dict[str, TurnUsage]:
     """What clients are shown, by message, after a restart."""
-    kept = Kept()
+    kept = SessionEntries()
     for entry in entries:
         again = decode(encode(entry))
         assert again is not None
@@ -53,8 +53,8 @@ def test_a_turn_of_several_requests_has_their_sum_at_its_last_reply() -> None:
     )
     (identifier,) = found
     assert identifier == tool_turn(1, ["a", "b"])[-1].id
-    assert found[identifier].total == Figures(600, 6, 60, 120, False, 3.0, 1.5, 3)
-    assert found[identifier].last == Figures(300, 3, 30, 60, False, 1.5, 0.75, 1)
+    assert found[identifier].total == UsageFigures(600, 6, 60, 120, False, 3.0, 1.5, 3)
+    assert found[identifier].last == UsageFigures(300, 3, 30, 60, False, 1.5, 0.75, 1)
     assert found[identifier].outcome == "hit"
 
 
@@ -111,7 +111,7 @@ def test_older_replies_have_what_their_own_records_say() -> None:
     call, reply = (attrs.evolve(m, usage=figures) for m in (call, reply))
     (found,) = shown(prompt, call, result, reply).items()
     assert found[0] == reply.id
-    assert found[1].total == Figures(80, 4, 60, 0, False, 0.0, 0.0, 2)
+    assert found[1].total == UsageFigures(80, 4, 60, 0, False, 0.0, 0.0, 2)
     half = attrs.evolve(reply, usage={})
     assert shown(prompt, call, result, half) == {}, "not the half of it"
     running = (prompt, attrs.evolve(call, status=Status.TOOL_CALL), result)

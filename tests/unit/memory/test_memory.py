@@ -14,10 +14,10 @@ from tierline.memory.levels import Budgets, Level
 from tierline.memory.metrics import Compression, Metrics
 from tierline.memory.recall import recall
 from tierline.memory.score import Score, recency, references
-from tierline.memory.situations import TABLE, Facts, MemoryAction, decide
+from tierline.memory.situations import TABLE, MemoryAction, SituationFacts, decide
 from tierline.memory.state import Memory
 from tierline.memory.tasks import Task
-from tierline.memory.view import Keeper, messages, stats
+from tierline.memory.view import MemoryBuilder, messages, stats
 
 pytestmark = pytest.mark.requirement("002")
 
@@ -216,12 +216,12 @@ def test_the_table_reads_like_the_seeds() -> None:
         "New task started",
         "User mentions past topic",
     ]
-    assert decide(Facts(fill=0.81)) == (MemoryAction.COMPRESS_OLDEST,)
-    assert decide(Facts(fill=0.80)) == ()
-    assert decide(Facts(refers_to_old_task=True)) == (MemoryAction.RETRIEVE_SUMMARY,)
-    assert decide(Facts(error_repeats=True)) == (MemoryAction.RETRIEVE_ERRORS,)
-    assert decide(Facts(new_task=True)) == (MemoryAction.COMPRESS_TASK,)
-    assert decide(Facts(names_past_topic=True)) == (MemoryAction.EXPAND_TOPIC,)
+    assert decide(SituationFacts(fill=0.81)) == (MemoryAction.COMPRESS_OLDEST,)
+    assert decide(SituationFacts(fill=0.80)) == ()
+    assert decide(SituationFacts(refers_to_old_task=True)) == (MemoryAction.RETRIEVE_SUMMARY,)
+    assert decide(SituationFacts(error_repeats=True)) == (MemoryAction.RETRIEVE_ERRORS,)
+    assert decide(SituationFacts(new_task=True)) == (MemoryAction.COMPRESS_TASK,)
+    assert decide(SituationFacts(names_past_topic=True)) == (MemoryAction.EXPAND_TOPIC,)
 
 
 def fullness(memory: Memory) -> float:
@@ -234,7 +234,7 @@ def test_over_eighty_percent_the_oldest_working_memory_is_compressed() -> None:
     """002:142 and 002:348-349."""
     turns = [said(n, n * 6, f"retry client.py {n} {LONG}", LONG) for n in range(1, 30)]
     history: list[Message] = []
-    keeper = Keeper(Budgets(), count)
+    keeper = MemoryBuilder(Budgets(), count)
     memory = before = keeper.memory([])
     for turn in turns:
         history += turn
@@ -415,7 +415,7 @@ def test_the_memory_can_be_rebuilt_from_the_log_at_any_time() -> None:
         for n in range(1, 80)
         for m in said(n, n * 3, f"{'Now let us see. ' * (n % 9 == 0)}ask {n} {LONG}", LONG, "out")
     ]
-    keeper = Keeper(Budgets(), count)
+    keeper = MemoryBuilder(Budgets(), count)
     for end in range(4, len(history) + 1, 4):
         grown = keeper.memory(history[:end])
     fresh = remember(history)
@@ -430,7 +430,7 @@ def test_between_compressions_the_context_only_grows_at_its_end() -> None:
     history = [m for n in range(1, 100) for m in said(n, n * 3, f"client.py {n} {LONG}", LONG)]
     before: list[str] = []
     rewrites = 0
-    keeper = Keeper(Budgets(), count)
+    keeper = MemoryBuilder(Budgets(), count)
     for end in range(1, len(history) + 1, 2):
         now = [text_of(m.content) for m in messages(keeper.memory(history[:end]))]
         if now[: len(before)] != before:

@@ -14,14 +14,14 @@ from tierline import protocol as p
 from tierline.config import CacheConfig, Settings
 from tierline.context.blocks import Maker
 from tierline.context.tiers.base import CacheState
-from tierline.context.tiers.counter import Counter
-from tierline.context.tiers.fixed import Fixed
-from tierline.context.tiers.log_structured import LogStructured
+from tierline.context.tiers.counter import CounterPolicy
+from tierline.context.tiers.fixed import FixedPolicy
+from tierline.context.tiers.log_structured import LogStructuredPolicy
 from tierline.session.events import EventBus
 from tierline.session.models import problems
 from tierline.session.requests.candidates import selection_of
 from tierline.session.requests.context_line import short_count
-from tierline.session.requests.tiering import MAX_FILES, MOST_KEPT, CacheLine, SentState, policy
+from tierline.session.requests.tiering import MAX_FILES, MAX_KEPT, CacheLine, SentState, policy
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_events_are_numbered_without_gaps_and_carry_the_session() -> None:
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("log_structured", LogStructured), ("counter", Counter), ("fixed", Fixed)],
+    [("log_structured", LogStructuredPolicy), ("counter", CounterPolicy), ("fixed", FixedPolicy)],
 )
 def test_settings_name_the_policy(name: Any, kind: type) -> None:
     assert type(policy(evolve(CacheConfig(), policy=name), len)) is kind
@@ -137,7 +137,7 @@ def test_few_records_are_kept(tmp_path: Path) -> None:
         state.keep(line, _sent(number))
         os.utime(tmp_path / line.name, (number + 1, number + 1))
     assert len(list(tmp_path.iterdir())) == MAX_FILES
-    assert len(state._kept) == MOST_KEPT
+    assert len(state._kept) == MAX_KEPT
     assert state.get(lines[0]) == CacheState()
     assert state.get(lines[5]) == _sent(5)
 

@@ -19,7 +19,7 @@ from tierline.context.tiers.base import (
     Signals,
     Tier,
 )
-from tierline.context.tiers.counter import ENTRY_N, MAX_ROUNDS, Counter
+from tierline.context.tiers.counter import ENTRY_N, MAX_ROUNDS, CounterPolicy
 
 TARGET = 100
 """``cache_target_tokens`` of these tests."""
@@ -52,7 +52,7 @@ class Requests:
         head = Item("system:head", Section.SYSTEM, "head", self.head, "You help.", required=True)
         moment = RequestContext(1000.0 + self.sent.requests, "m", "", active, self.signals)
         tariff = Pricing(minimum=0, target=self.target)
-        self.last = Counter().arrange([head, *items], self.sent, moment, tariff)
+        self.last = CounterPolicy().arrange([head, *items], self.sent, moment, tariff)
         self.sent = self.last.next
         return self.tiers()
 
@@ -311,7 +311,7 @@ def test_compaction_purges_history() -> None:
         requests.send(said(1), said(2), file("a"))
     n_before, tier_before = requests.n("a"), requests.tiers()["a"]
     assert requests.n("1") > 0
-    requests.sent = Counter().purge(requests.sent, "history:")
+    requests.sent = CounterPolicy().purge(requests.sent, "history:")
     kept = [row[0] for row in requests.sent.state["entries"]]
     assert kept == ["file:a"]
     tiers = requests.send(said(1), said(2), file("a"))
@@ -322,14 +322,14 @@ def test_compaction_purges_history() -> None:
 
 def test_purging_another_policys_state_changes_nothing() -> None:
     sent = CacheState(policy="log_structured", state={"base": []})
-    assert Counter().purge(sent, "history:") == sent
+    assert CounterPolicy().purge(sent, "history:") == sent
 
 
 def test_clearing_history_leaves_files_alone() -> None:
     """Seed 004:53, 004:398."""
     requests = Requests()
     requests.until(Tier.L3, file("a"), said(1))
-    requests.sent = Counter().purge(requests.sent, "history:")
+    requests.sent = CounterPolicy().purge(requests.sent, "history:")
     assert requests.send(file("a"))["a"] is Tier.L3
 
 

@@ -12,8 +12,8 @@ from tierline.context.items import Section
 from tierline.context.models import ModelFacts, Prices
 from tierline.context.tiers.base import (
     CacheState,
-    Evidence,
-    Parts,
+    ChangeEvidence,
+    PlanParts,
     Pricing,
     RequestContext,
     Signals,
@@ -27,20 +27,20 @@ from tierline.context.tiers.lifetime import ACTIVE, MARGIN, keep_alive, survival
 
 
 def test_without_evidence_the_prior_speaks() -> None:
-    assert hazard(Evidence(), Signals(), Section.FILES) == PRIORS[Section.FILES]
-    assert hazard(Evidence(), Signals(churn=0.9), Section.FILES) == 0.9
-    assert hazard(Evidence(), Signals(churn=0.0), Section.FILES) == 0.0
-    assert hazard(Evidence(), Signals(churn=7.0), Section.FILES) == 1.0
+    assert hazard(ChangeEvidence(), Signals(), Section.FILES) == PRIORS[Section.FILES]
+    assert hazard(ChangeEvidence(), Signals(churn=0.9), Section.FILES) == 0.9
+    assert hazard(ChangeEvidence(), Signals(churn=0.0), Section.FILES) == 0.0
+    assert hazard(ChangeEvidence(), Signals(churn=7.0), Section.FILES) == 1.0
 
 
 def test_what_is_being_edited_is_likelier_to_change() -> None:
-    assert hazard(Evidence(), Signals(churn=0.01, dirty=True), Section.FILES) == DIRTY
-    assert hazard(Evidence(), Signals(churn=0.01, visible=True), Section.FILES) == VISIBLE
+    assert hazard(ChangeEvidence(), Signals(churn=0.01, dirty=True), Section.FILES) == DIRTY
+    assert hazard(ChangeEvidence(), Signals(churn=0.01, visible=True), Section.FILES) == VISIBLE
 
 
 def test_evidence_outweighs_the_prior() -> None:
     seen: dict[str, str] = {}
-    known: dict[str, Evidence] = {}
+    known: dict[str, ChangeEvidence] = {}
     for version in range(30):
         item = file_item("a.py", f"x = {version}\n")
         still = file_item("b.py", "y = 1\n")
@@ -52,7 +52,7 @@ def test_evidence_outweighs_the_prior() -> None:
 
 def test_old_evidence_fades() -> None:
     item = file_item("a.py", "x = 1\n")
-    known = {item.key: Evidence(10.0, 0.0)}
+    known = {item.key: ChangeEvidence(10.0, 0.0)}
     for _ in range(60):
         known = observe(known, {item.key: item.sha256}, [item])
     assert hazard(known[item.key], Signals(), Section.FILES) < 0.1
@@ -60,7 +60,7 @@ def test_old_evidence_fades() -> None:
 
 def test_a_new_item_says_nothing_and_one_that_is_gone_is_forgotten() -> None:
     item = file_item("a.py", "x = 1\n")
-    assert observe({"file:b.py": Evidence(1, 1)}, {}, [item]) == {item.key: Evidence()}
+    assert observe({"file:b.py": ChangeEvidence(1, 1)}, {}, [item]) == {item.key: ChangeEvidence()}
 
 
 # --- lifetimes -----------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def test_why_nothing_is_cached() -> None:
 
 def test_only_pauses_before_a_turn_count() -> None:
     """Requests within one turn (after tool calls) say nothing about the user."""
-    parts = Parts.of([])
+    parts = PlanParts.of([])
     sent = advance(CacheState(), RequestContext(100.0, group_id="a"), parts, "p")
     sent = advance(sent, RequestContext(105.0, group_id="a"), parts, "p")
     sent = advance(sent, RequestContext(165.0, group_id="b"), parts, "p")
@@ -150,8 +150,8 @@ def test_only_pauses_before_a_turn_count() -> None:
 def test_the_state_survives_json() -> None:
     item = text_item("memo:1", Section.MEMOS, "Use tabs.")
     sent = advance(
-        CacheState(), RequestContext(100.0, "m", "t", "g"), Parts.of([item]), "counter",
-        hazards={"a": Evidence(1.5, 2.0)}, state={"entries": [["k", 1]]},
+        CacheState(), RequestContext(100.0, "m", "t", "g"), PlanParts.of([item]), "counter",
+        hazards={"a": ChangeEvidence(1.5, 2.0)}, state={"entries": [["k", 1]]},
     )  # fmt: skip
     assert CacheState.from_json(json.loads(json.dumps(sent.to_json()))) == sent
 

@@ -16,17 +16,17 @@ from tierline.context.prompt import ToolSpec
 from tierline.context.tiers.base import (
     Arrangement,
     Decision,
-    Kind,
     Piece,
+    PieceKind,
     Pricing,
     Signals,
     Tier,
 )
-from tierline.context.tiers.cost import Account, Verdict
-from tierline.context.tiers.log_structured import LogStructured
+from tierline.context.tiers.cost import RentAccount, Verdict
+from tierline.context.tiers.layout_options import ALL, RewritePoint, thinking_weight
+from tierline.context.tiers.log_structured import LogStructuredPolicy
 from tierline.context.tiers.logstate import LogState
 from tierline.context.tiers.rewrites import rents
-from tierline.context.tiers.ways import ALL, Cut, thinking_weight
 
 BIG = "".join(f"value_{i} = compute({i})\n" for i in range(250))
 OTHER = BIG.replace("value", "other")
@@ -37,7 +37,7 @@ AUTOMATIC = ModelFacts("gpt-test", family="openai", caching="automatic", min_cac
 def world(**files: str) -> World:
     """Without the limit for outdated text, which has tests of its own."""
     texts = {f"{n}.py": t for n, t in files.items()} or {"a.py": BIG}
-    made = World(LogStructured(limit=1), files=texts)
+    made = World(LogStructuredPolicy(limit=1), files=texts)
     made.ask("First?")
     made.request()
     made.reply("Yes.")
@@ -53,8 +53,8 @@ def ask(made: World, prompt: str = "And now?", *, wait: float = 30.0) -> Arrange
     return arranged
 
 
-def updates_of(arranged: Arrangement) -> list[tuple[str, Kind]]:
-    return [(p.key, p.kind) for p in arranged.pieces if p.kind is not Kind.ITEM]
+def updates_of(arranged: Arrangement) -> list[tuple[str, PieceKind]]:
+    return [(p.key, p.kind) for p in arranged.pieces if p.kind is not PieceKind.ITEM]
 
 
 def decision(arranged: Arrangement, code: str) -> Decision | None:
@@ -73,7 +73,7 @@ def test_a_change_is_appended_before_the_prompt_and_the_base_stays() -> None:
     was = made.body(made.policy.arrange(made.items(), made.sent, made.moment(), Pricing.of(FACTS)))
     made.files["a.py"] = BIG.replace("compute(7)", "compute(77)")
     arranged = ask(made)
-    assert updates_of(arranged) == [("file:a.py", Kind.DELTA)]
+    assert updates_of(arranged) == [("file:a.py", PieceKind.DELTA)]
     assert piece(arranged, "file:a.py").stale, "the version in the base is not the current one"
     body = made.body(arranged)
     assert blocks(body)[: len(prefix(was)) - 1] == blocks(was)[: len(prefix(was)) - 1]
@@ -101,12 +101,12 @@ def test_the_models_own_edit_is_only_confirmed() -> None:
     made = world()
     made.model_edit("a.py", "compute(7)", "compute(77)")
     arranged = ask(made)
-    assert updates_of(arranged) == [("file:a.py", Kind.CONFIRMED)]
+    assert updates_of(arranged) == [("file:a.py", PieceKind.CONFIRMED)]
     assert piece_update(arranged).text.count("\n") == 1
 
 
 def piece_update(arranged: Arrangement) -> Piece:
-    return next(p for p in arranged.pieces if p.kind is not Kind.ITEM)
+    return next(p for p in arranged.pieces if p.kind is not PieceKind.ITEM)
 
 
 @pytest.mark.parametrize(
@@ -123,19 +123,21 @@ def test_an_edit_that_the_model_cannot_have_is_not_confirmed(spoil: str) -> None
         made.turns[-1].names.pop()
     else:
         made.edits[0] = evolve(made.edits[0], reference="call 1")
-    assert updates_of(ask(made)) == [("file:a.py", Kind.DELTA)]
+    assert updates_of(ask(made)) == [("file:a.py", PieceKind.DELTA)]
 
 
 def test_removal_is_a_tombstone_and_addition_is_in_full() -> None:
     made = world(a=BIG, b=OTHER)
     del made.files["b.py"]
     made.files["c.py"] = "x = 1\n"
-    assert updates_of(ask(made)) == [("file:b.py", Kind.GONE), ("file:c.py", Kind.FULL)]
+    assert updates_of(ask(made)) == [("file:b.py", PieceKind.GONE), ("file:c.py", PieceKind.FULL)]
     made.reply(LONG_REPLY * 8)
     ask(made)
     made.files["b.py"] = OTHER
     arranged = ask(made)
-    assert updates_of(arranged)[-1] == ("file:b.py", Kind.FULL), "what is gone must be given again"
+    assert updates_of(arranged)[-1] == ("file:b.py", PieceKind.FULL), (
+        "what is gone must be given again"
+    )
     assert arranged.tiers()["file:b.py"] == Tier.LOG
 
 
@@ -146,7 +148,7 @@ def test_an_undone_edit_is_a_difference_again() -> None:
     made.reply(LONG_REPLY)
     ask(made)
     made.files["a.py"] = BIG
-    assert updates_of(ask(made)) == [("file:a.py", Kind.DELTA)] * 2
+    assert updates_of(ask(made)) == [("file:a.py", PieceKind.DELTA)] * 2
 
 
 def test_a_log_that_is_shorter_than_its_updates_is_written_anew() -> None:
@@ -170,16 +172,16 @@ def test_an_undone_turn_takes_its_updates_with_it() -> None:
     ask(made, "Undo this.")
     made.turns.pop()
     arranged = ask(made, "Instead?")
-    assert updates_of(arranged) == [("file:a.py", Kind.DELTA)]
+    assert updates_of(arranged) == [("file:a.py", PieceKind.DELTA)]
     assert decision(arranged, "cold") is None
 
 
 def test_texts_that_are_no_files_are_kept_fresh_too() -> None:
     made = world()
     made.extra = [text_item("memo:1", Section.MEMOS, "Use tabs.")]
-    assert updates_of(ask(made)) == [("memo:1", Kind.FULL)]
+    assert updates_of(ask(made)) == [("memo:1", PieceKind.FULL)]
     made.extra = []
-    assert updates_of(ask(made))[-1] == ("memo:1", Kind.GONE)
+    assert updates_of(ask(made))[-1] == ("memo:1", PieceKind.GONE)
 
 
 # --- consolidation: cold -------------------------------------------------------------------------
@@ -217,7 +219,7 @@ def test_a_cold_cache_is_used_to_tidy_up(why: str) -> None:
 
 
 def test_the_first_request_rewrites_nothing() -> None:
-    made = World(LogStructured(), files={"a.py": BIG})
+    made = World(LogStructuredPolicy(), files={"a.py": BIG})
     made.ask("One?")
     first = made.arrange()
     assert first.rewrite is None
@@ -225,7 +227,7 @@ def test_the_first_request_rewrites_nothing() -> None:
 
 
 def test_a_request_too_small_to_be_cached_is_always_tidy() -> None:
-    made = World(LogStructured(), files={"a.py": "x = 1\n"}, system="Be brief.")
+    made = World(LogStructuredPolicy(), files={"a.py": "x = 1\n"}, system="Be brief.")
     made.ask("One?")
     made.request()
     made.files["a.py"] = "x = 2\n"
@@ -265,9 +267,9 @@ def test_compaction_drops_dead_updates_for_free() -> None:
     made.summary = "They changed a.py a few times."
     made.turns = made.turns[-1:]
     arranged = ask(made)
-    assert updates_of(arranged) == [("file:a.py", Kind.DELTA)]
+    assert updates_of(arranged) == [("file:a.py", PieceKind.DELTA)]
     assert decision(arranged, "cold") is None
-    assert not any(p.stale for p in arranged.pieces if p.kind is not Kind.ITEM)
+    assert not any(p.stale for p in arranged.pieces if p.kind is not PieceKind.ITEM)
     assert [p.key for p in arranged.pieces if p.tier in (Tier.L0, Tier.L1, Tier.L2, Tier.L3)] == [
         p.key for p in made.arrange().pieces if p.tier in (Tier.L0, Tier.L1, Tier.L2, Tier.L3)
     ], "the base stays"
@@ -304,11 +306,11 @@ def test_the_base_is_rewritten_when_the_rent_has_reached_the_price() -> None:
 def test_a_purchase_settles_only_what_it_removed() -> None:
     """Rewriting the log alone leaves the base's stale bytes, and their account, as they were."""
     verdicts = {
-        ALL: Verdict(False, "wait", 900.0, 5000.0, Account(900.0)),
-        Cut(Tier.L1): Verdict(False, "wait", 400.0, 3000.0, Account(400.0)),
-        Cut(Tier.LOG): Verdict(True, "due", 300.0, 250.0, Account()),
+        ALL: Verdict(False, "wait", 900.0, 5000.0, RentAccount(900.0)),
+        RewritePoint(Tier.L1): Verdict(False, "wait", 400.0, 3000.0, RentAccount(400.0)),
+        RewritePoint(Tier.LOG): Verdict(True, "due", 300.0, 250.0, RentAccount()),
     }
-    assert rents(verdicts, Cut(Tier.LOG)) == {"L0": 600.0, "L1": 100.0}
+    assert rents(verdicts, RewritePoint(Tier.LOG)) == {"L0": 600.0, "L1": 100.0}
     assert rents(verdicts, ALL) == {}
     assert rents(verdicts, None) == {"L0": 900.0, "L1": 400.0, "log": 0.0}
 
@@ -328,7 +330,7 @@ def test_any_tier_may_be_the_boundary_where_prefixes_are_cached_automatically() 
 
 @pytest.mark.parametrize("ttl", ["5m", "1h"])
 def test_the_lifetime_is_the_users_if_set(ttl: str) -> None:
-    made = World(LogStructured(ttl=ttl), files={"a.py": BIG})
+    made = World(LogStructuredPolicy(ttl=ttl), files={"a.py": BIG})
     made.ask("One?")
     assert made.arrange().ttl == ttl
 
@@ -380,7 +382,7 @@ def test_a_refused_request_is_not_remembered() -> None:
     before = made.sent
     made.request(accepted=False)
     assert made.sent == before
-    assert updates_of(ask(made)) == [("file:a.py", Kind.DELTA)]
+    assert updates_of(ask(made)) == [("file:a.py", PieceKind.DELTA)]
 
 
 def test_the_same_arguments_give_the_same_arrangement() -> None:
@@ -410,9 +412,9 @@ def test_a_version_that_stands_before_that_place_is_known_when_the_rest_is_writt
     made, cache = world(a=BIG), CacheSimulator()
     until_rewritten(made, cache)
     assert made.arranged is not None
-    assert updates_of(made.arranged) == [("file:a.py", Kind.DELTA)]
+    assert updates_of(made.arranged) == [("file:a.py", PieceKind.DELTA)]
     until_rewritten(made, cache)
-    assert updates_of(made.arranged) == [("file:a.py", Kind.DELTA)] * 2
+    assert updates_of(made.arranged) == [("file:a.py", PieceKind.DELTA)] * 2
 
 
 def test_the_state_of_an_older_release_is_read() -> None:

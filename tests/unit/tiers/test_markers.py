@@ -13,9 +13,9 @@ from tierline.context.assemble import ACKNOWLEDGEMENT
 from tierline.context.blocks import Reasoning, Text, ToolResult, ToolUse
 from tierline.context.items import Section
 from tierline.context.tiers.base import Piece, Tier
-from tierline.context.tiers.counter import ENTRY_N, Counter
-from tierline.context.tiers.fixed import Fixed
-from tierline.context.tiers.log_structured import LogStructured
+from tierline.context.tiers.counter import ENTRY_N, CounterPolicy
+from tierline.context.tiers.fixed import FixedPolicy
+from tierline.context.tiers.log_structured import LogStructuredPolicy
 
 BIG = "x = compute(12345)\n" * 300
 """Enough for a tier of its own (1425 tokens; the target is 1126)."""
@@ -25,7 +25,7 @@ def world(**places: Tier) -> World:
     """A world whose last request was accepted, with items in the tiers named. ``a`` stands for
     ``file:a.py``, ``history`` for the first turn, ``symbols`` for a symbol block.
     """
-    made = World(Counter())
+    made = World(CounterPolicy())
     made.files = {f"{name}.py": f"# {name}\n{BIG}" for name in places if len(name) == 1}
     made.extra = [
         text_item("symbols:src", Section.SYMBOLS, f"symbols of src\n{BIG}"),
@@ -253,7 +253,7 @@ def test_never_below_the_models_minimum(policy: str, minimum: int) -> None:
         made.ask("And?")
 
 
-@pytest.mark.parametrize("policy", [Counter, Fixed, LogStructured])
+@pytest.mark.parametrize("policy", [CounterPolicy, FixedPolicy, LogStructuredPolicy])
 def test_a_small_request_has_no_breakpoint(policy: type) -> None:
     made = World(policy(), files={"a.py": "x = 1\n"}, system="Be brief.")
     made.ask("One?")

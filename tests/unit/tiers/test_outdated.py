@@ -5,9 +5,9 @@ from __future__ import annotations
 from attrs import evolve
 
 from support.tierworld import FACTS, World, reconstruct, tokens
-from tierline.context.tiers.base import Arrangement, Kind, Pricing
-from tierline.context.tiers.log_structured import LogStructured
-from tierline.context.tiers.outdated import LIMIT, MOST_DIFFERENCES, outdated, too_much
+from tierline.context.tiers.base import Arrangement, PieceKind, Pricing
+from tierline.context.tiers.log_structured import LogStructuredPolicy
+from tierline.context.tiers.outdated import LIMIT, MAX_DIFFERENCES, outdated, too_much
 
 LINES = [f"value_{i} = compute({i})\n" for i in range(250)]
 BIG = "".join(LINES)
@@ -16,7 +16,7 @@ PRICES = Pricing.of(FACTS)
 
 
 def world(**files: str) -> World:
-    made = World(LogStructured(), files={f"{name}.py": text for name, text in files.items()})
+    made = World(LogStructuredPolicy(), files={f"{name}.py": text for name, text in files.items()})
     made.ask("First?")
     made.request()
     made.reply("Yes.")
@@ -36,15 +36,15 @@ def rewrite(arranged: Arrangement) -> str:
     return "" if arranged.rewrite is None else arranged.rewrite.sentence
 
 
-def updates(arranged: Arrangement) -> list[Kind]:
-    return [piece.kind for piece in arranged.pieces if piece.kind is not Kind.ITEM]
+def updates(arranged: Arrangement) -> list[PieceKind]:
+    return [piece.kind for piece in arranged.pieces if piece.kind is not PieceKind.ITEM]
 
 
 def test_a_small_change_is_appended_and_nothing_is_rewritten() -> None:
     made = world(a=BIG, b=OTHER)
     made.files["a.py"] = BIG.replace("value_7 ", "value_seven ")
     arranged = ask(made)
-    assert (updates(arranged), rewrite(arranged)) == ([Kind.DELTA], "")
+    assert (updates(arranged), rewrite(arranged)) == ([PieceKind.DELTA], "")
 
 
 def test_a_file_that_was_mostly_replaced_is_sent_anew_whatever_it_costs() -> None:
@@ -66,12 +66,12 @@ def test_files_that_leave_bring_a_rewrite_about_that_takes_them_away() -> None:
 def test_many_differences_to_one_file_are_too_many() -> None:
     made = world(a=BIG * 4)
     counts = []
-    for number in range(MOST_DIFFERENCES + 3):
+    for number in range(MAX_DIFFERENCES + 3):
         made.files["a.py"] = made.files["a.py"].replace(f"value_{number} ", f"v_{number} ")
         counts.append(len(updates(ask(made))))
         made.reply("Yes.")
-    assert max(counts) == MOST_DIFFERENCES
-    assert counts[MOST_DIFFERENCES] < MOST_DIFFERENCES, "and then they are taken away"
+    assert max(counts) == MAX_DIFFERENCES
+    assert counts[MAX_DIFFERENCES] < MAX_DIFFERENCES, "and then they are taken away"
 
 
 def test_nothing_is_rewritten_within_a_turn() -> None:
@@ -91,7 +91,7 @@ def test_what_is_outdated_is_counted_by_lines() -> None:
     made.files["a.py"] = "".join(["new = 1\n", *LINES[50:]])
     made.now += 30.0
     made.ask("And now?")
-    sent = LogStructured(limit=1).arrange(made.items(), made.sent, made.moment(), PRICES)
+    sent = LogStructuredPolicy(limit=1).arrange(made.items(), made.sent, made.moment(), PRICES)
     state = sent.next.state.state  # type: ignore[attr-defined]
     docs = [item for item in made.items() if item.path]
     dead = outdated(state.base, [e for _, e in state.updates], docs, state.texts)
@@ -102,7 +102,7 @@ def test_what_is_outdated_is_counted_by_lines() -> None:
 
 def test_documents_that_are_a_small_part_of_the_request_are_not_too_much() -> None:
     made = world(a=BIG)
-    sent = LogStructured(limit=1).arrange(made.items(), made.sent, made.moment(), PRICES)
+    sent = LogStructuredPolicy(limit=1).arrange(made.items(), made.sent, made.moment(), PRICES)
     base = sent.next.state.state.base  # type: ignore[attr-defined]
     all_of_it = sum(entry.tokens for entry in base)
 
@@ -122,7 +122,7 @@ def test_tools_are_a_part_of_the_request() -> None:
 
     def decided(tools: int) -> str:
         moment = evolve(made.moment(), tool_tokens=tools)
-        return rewrite(LogStructured().arrange(made.items(), made.sent, moment, PRICES))
+        return rewrite(LogStructuredPolicy().arrange(made.items(), made.sent, moment, PRICES))
 
     assert "outdated" in decided(0)
     assert decided(1_000_000) == ""

@@ -8,7 +8,7 @@ from support.tierworld import file_item
 from tierline.context.fences import render_file
 from tierline.context.text import sha256
 from tierline.context.tiers import updates
-from tierline.context.tiers.base import Kind
+from tierline.context.tiers.base import PieceKind
 
 LONG = "".join(f"value_{i} = {i}\n" for i in range(50))
 
@@ -24,30 +24,30 @@ def no_edit(reference: str, text: str) -> str:
 def test_a_difference_names_the_file_and_both_versions() -> None:
     changed = LONG.replace("value_7 = 7\n", "value_7 = 77\n")
     kind, text = updates.change(content("a.py", LONG), content("a.py", changed))
-    assert kind is Kind.DELTA
+    assert kind is PieceKind.DELTA
     assert text == (
         f"Update: a.py changed from {sha256(LONG)[:8]} to {sha256(changed)[:8]}:\n"
         "```diff\n@@ -7,2 +7,2 @@\n value_6 = 6\n-value_7 = 7\n+value_7 = 77\n```\n"
     )
     update = updates.read(text)
     assert update is not None
-    assert (update.kind, update.name) == (Kind.DELTA, "a.py")
+    assert (update.kind, update.name) == (PieceKind.DELTA, "a.py")
 
 
 def test_the_whole_text_where_that_is_shorter() -> None:
     kind, text = updates.change(content("a.py", LONG), content("a.py", "x = 1\n"))
-    assert kind is Kind.FULL
+    assert kind is PieceKind.FULL
     assert text == f"Update: a.py ({sha256('x = 1' + chr(10))[:8]}, in full):\n```\nx = 1\n```\n"
 
 
 def test_a_tombstone_is_one_line() -> None:
     assert updates.gone("a.py") == "Update: a.py is no longer part of the context.\n"
-    assert updates.read(updates.gone("a.py")) == updates.Update("a.py", Kind.GONE)
+    assert updates.read(updates.gone("a.py")) == updates.Update("a.py", PieceKind.GONE)
 
 
 def test_a_text_that_is_again_what_it_was_is_one_line() -> None:
     kind, text = updates.change(content("a b.py", LONG), content("a b.py", LONG))
-    assert (kind, text) == (Kind.DELTA, f'Update: "a b.py" is {sha256(LONG)[:8]} again.\n')
+    assert (kind, text) == (PieceKind.DELTA, f'Update: "a b.py" is {sha256(LONG)[:8]} again.\n')
     update = updates.read(text)
     assert update is not None
     assert updates.replay({"a b.py": LONG}, [update], no_edit) == {"a b.py": LONG}
@@ -59,7 +59,7 @@ def test_a_confirmation_is_one_line_with_the_new_hash() -> None:
     assert sha256("b\n")[:8] in text
     update = updates.read(text)
     assert update is not None
-    assert (update.kind, update.edit) == (Kind.CONFIRMED, "toolu_1")
+    assert (update.kind, update.edit) == (PieceKind.CONFIRMED, "toolu_1")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_cut_file_is_given_as_it_is_rendered() -> None:
     cut = render_file("a.py", LONG[:100], "cut: the first 100 characters")
     shown = updates.content_of("file:a.py", "a.py", cut)
     assert (shown.plain, shown.text) == (False, cut)
-    assert updates.change(shown, content("a.py", LONG))[0] is Kind.FULL
+    assert updates.change(shown, content("a.py", LONG))[0] is PieceKind.FULL
     assert updates.read(updates.full(shown)) is not None
 
 
@@ -104,7 +104,7 @@ def test_replay_refuses_what_does_not_fit() -> None:
     with pytest.raises(ValueError, match="the update is for"):
         updates.replay({"a.py": "other\n"}, [update], no_edit)
     with pytest.raises(ValueError, match="was not there"):
-        updates.replay({}, [updates.Update("a.py", Kind.GONE)], no_edit)
-    wrong = updates.Update("a.py", Kind.FULL, after="00000000", text="x")
+        updates.replay({}, [updates.Update("a.py", PieceKind.GONE)], no_edit)
+    wrong = updates.Update("a.py", PieceKind.FULL, after="00000000", text="x")
     with pytest.raises(ValueError, match="the result is not"):
         updates.replay({}, [wrong], no_edit)

@@ -279,7 +279,7 @@ def test_a_diff_cut_by_its_size_in_bytes_ends_with_a_whole_character(
     (tmp_path / "signs.txt").write_text("x€🙂" * 4_000 + "\n", encoding="utf-8")
     run(tmp_path, "add", ".")
     for most in (1000, 1001, 1002, 1003):
-        monkeypatch.setattr(changes, "MOST_CHARACTERS", most)
+        monkeypatch.setattr(changes, "MAX_CHARACTERS", most)
         loader = Loader(Roots([str(tmp_path)]), Buffers(dict, dict))
         found = changes.read(loader, "staged")
         assert isinstance(found, changes.ChangeSet)

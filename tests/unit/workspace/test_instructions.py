@@ -12,8 +12,8 @@ import pytest
 
 from tierline.workspace import frontmatter
 from tierline.workspace.instructions import (
+    MAX_CHARACTERS,
     MAX_FILES,
-    MOST_CHARACTERS,
     Instruction,
     find,
     find_own,
@@ -165,7 +165,7 @@ def test_a_hostile_folder_of_rules_is_bounded_and_leads_nowhere(tmp_path: Path) 
     (rules / "folder").symlink_to(tmp_path)
     (root / "AGENTS.md").symlink_to("/dev/zero")
     os.mkfifo(root / "CLAUDE.md")
-    (rules / "big.mdc").write_text("x" * 2 * MOST_CHARACTERS)
+    (rules / "big.mdc").write_text("x" * 2 * MAX_CHARACTERS)
     (rules / "braces.mdc").write_text("---\nglobs: " + "{a,b}" * 60 + "*a*a*a*a*a*b\n---\nHm.\n")
     for number in range(2 * MAX_FILES):
         (rules / f"{number:03}.mdc").write_text(f"---\nalwaysApply: true\n---\nRule {number}.\n")
@@ -192,7 +192,7 @@ def test_thousands_of_names_that_are_no_files_are_not_all_looked_for(
 
     monkeypatch.setattr(Loader, "load", counted)
     names = " ".join(f"@docs/no{number}.md" for number in range(5_000))
-    big = "x" * (4 * MOST_CHARACTERS + 1)
+    big = "x" * (4 * MAX_CHARACTERS + 1)
     write(tmp_path, **{"CLAUDE.md": f"@docs/big.md {names}", "docs/big.md": big})
     (one,) = found(tmp_path).values()
     assert "@docs/no2000.md" in one.text

@@ -16,8 +16,8 @@ from tierline.context.tiers.base import Pricing
 from tierline.context.tiers.outcome import Outcome
 from tierline.context.tiers.shape import (
     TOOL_PREFIX,
-    Break,
-    Overlap,
+    PrefixBreak,
+    PrefixOverlap,
     Shape,
     first_break,
     lifetime,
@@ -111,7 +111,7 @@ def attribute(
     prices = Pricing.of(facts)
     total = figures.input or now.tokens
     scale = total / now.tokens if now.tokens else 1.0
-    seen = overlap(before, now, prices) if before is not None else Overlap(0, 0, 0, 0, False)
+    seen = overlap(before, now, prices) if before is not None else PrefixOverlap(0, 0, 0, 0, False)
     seen = evolve(seen, offered=round(seen.offered * scale), readable=round(seen.readable * scale))
     if facts.caching == "none" and not figures.read:
         verdict = _Verdict(
@@ -185,7 +185,7 @@ def _first(figures: ReportedTokens) -> _Verdict:
     return _Verdict(outcome, Cause.NEW_SESSION, words)
 
 
-def _unreported(why: _Verdict, seen: Overlap) -> _Verdict:
+def _unreported(why: _Verdict, seen: PrefixOverlap) -> _Verdict:
     words = "The provider did not say what it read from its cache."
     if why.cause is not Cause.NONE:
         return evolve(why, outcome=Outcome.UNKNOWN, sentence=f"{words} {why.sentence}")
@@ -202,7 +202,7 @@ def _small(before: Shape, prices: Pricing) -> _Verdict:
     return _Verdict(Outcome.UNCACHED, Cause.SMALL, words)
 
 
-def _judge(why: _Verdict, seen: Overlap, read: int, total: int, prices: Pricing) -> _Verdict:
+def _judge(why: _Verdict, seen: PrefixOverlap, read: int, total: int, prices: Pricing) -> _Verdict:
     """The outcome: what the provider read, compared with what it could have read."""
     slack = _SLACK * seen.readable + (_STEP if prices.minimum else _GRAIN)
     short = read + slack < seen.readable
@@ -225,7 +225,7 @@ _WHOLE = frozenset({Cause.PROVIDER, Cause.MODEL, Cause.EXPIRED, Cause.RESTARTED}
 """Causes that invalidate the whole cache, whatever the bytes."""
 
 
-def _cause(before: Shape, now: Shape, seen: Overlap, prices: Pricing) -> _Verdict:
+def _cause(before: Shape, now: Shape, seen: PrefixOverlap, prices: Pricing) -> _Verdict:
     """The first cause that explains why not everything can be read; its outcome is a
     placeholder.
     """
@@ -262,7 +262,7 @@ def _whole(before: Shape, now: Shape, prices: Pricing) -> tuple[Cause, str, str]
     return None
 
 
-def _blame(found: Break, before: Shape, now: Shape) -> tuple[Cause, str, str]:
+def _blame(found: PrefixBreak, before: Shape, now: Shape) -> tuple[Cause, str, str]:
     key, how = found.key, found.how
     name = label(key)
     if key.startswith(TOOL_PREFIX):

@@ -51,7 +51,7 @@ class Tier(StrEnum):
 BASE_TIERS = (Tier.L0, Tier.L1, Tier.L2, Tier.L3)
 
 
-class Kind(StrEnum):
+class PieceKind(StrEnum):
     """The kind of a piece."""
 
     ITEM = "item"
@@ -205,7 +205,7 @@ class Pricing:
 
 
 @frozen
-class Evidence:
+class ChangeEvidence:
     """How often an item changed, as decayed counts of requests (see ``hazard.py``)."""
 
     changed: float = 0.0
@@ -239,7 +239,7 @@ class CacheState:
     """SHA-256 of every text item of the last request, by key."""
     talk: frozenset[str] = frozenset()
     """Keys of the conversation's items in the last request."""
-    hazards: Mapping[str, Evidence] = field(factory=dict)
+    hazards: Mapping[str, ChangeEvidence] = field(factory=dict)
     transcript: Transcript = field(factory=Transcript)
     """The form in which the conversation was sent."""
     end: PrefixEnd | None = None
@@ -265,7 +265,7 @@ class CacheState:
         """
         try:
             known = {name: value[name] for name in fields_dict(cls) if name in value}
-            hazards = {str(k): Evidence(*map(float, e)) for k, e in known["hazards"].items()}
+            hazards = {str(k): ChangeEvidence(*map(float, e)) for k, e in known["hazards"].items()}
             end = known["end"]
             restored = {
                 "hazards": hazards,
@@ -300,7 +300,7 @@ class Piece:
     tokens: int
     text: str = ""
     messages: tuple[PromptMessage, ...] = ()
-    kind: Kind = Kind.ITEM
+    kind: PieceKind = PieceKind.ITEM
     path: str = ""
     stale: bool = False
     """True for bytes that a later piece replaces, and for those of a removed item."""
@@ -380,7 +380,7 @@ _TALK = frozenset({Section.SUMMARIES, Section.HISTORY, Section.PROMPT})
 
 
 @frozen
-class Parts:
+class PlanParts:
     """The items of a plan by their role, each in the plan's order."""
 
     head: tuple[Item, ...]
@@ -392,7 +392,7 @@ class Parts:
     """Items for this prompt alone that were not sent yet."""
 
     @classmethod
-    def of(cls, items: Sequence[Item]) -> Parts:
+    def of(cls, items: Sequence[Item]) -> PlanParts:
         """Sort items into parts. Retrieved snippets count as volatile. Empty items (the plan's
         entry for the frame of a request) are left out.
         """
@@ -416,7 +416,7 @@ class Parts:
             talk = [one for item in talk for one in (item, *_behind(notes.get(item.key, ())))]
         return cls(tuple(head), tuple(docs), tuple(talk), tuple(tail))
 
-    def anew(self, anew: Mapping[str, Item | None]) -> Parts:
+    def anew(self, anew: Mapping[str, Item | None]) -> PlanParts:
         """The parts with the conversation written anew."""
         talk, tail = rewritten(self.talk, anew)
         return evolve(self, talk=talk, tail=(*tail, *self.tail))
@@ -486,7 +486,7 @@ def is_cold(sent: CacheState, clock: RequestContext, prices: Pricing) -> str:
 
 
 def advance(
-    sent: CacheState, clock: RequestContext, parts: Parts, policy: str, **facts: Any
+    sent: CacheState, clock: RequestContext, parts: PlanParts, policy: str, **facts: Any
 ) -> CacheState:
     """The next state, in the fields that all policies share."""
     gap = clock.now - sent.at

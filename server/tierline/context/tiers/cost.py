@@ -17,7 +17,7 @@ from tierline.context.tiers.base import Pricing
 
 
 @frozen
-class Account:
+class RentAccount:
     """Rent paid since the last purchase, in the unit of ``Pricing`` times tokens."""
 
     rent: float = 0.0
@@ -29,7 +29,7 @@ class Account:
         """
         return self.rent + rent >= price
 
-    def pay(self, rent: float) -> Account:
+    def pay(self, rent: float) -> RentAccount:
         """The account after paying rent for one more request."""
         return evolve(self, rent=self.rent + max(rent, 0.0))
 
@@ -66,7 +66,7 @@ class Verdict:
     """Rent without the rewrite until now, this request included."""
     price: float
     """Additional cost of the rewrite at this request."""
-    account: Account
+    account: RentAccount
     """The account to keep if the decision is carried out."""
 
     @property
@@ -76,7 +76,7 @@ class Verdict:
 
 
 def weigh(
-    account: Account,
+    account: RentAccount,
     keep: LayoutSize,
     rewritten: LayoutSize,
     prices: Pricing,
@@ -98,7 +98,7 @@ def weigh(
     worth = thinking if worth is None else worth
     price = rewritten.cost(prices, ttl) - keep.cost(prices, ttl) + worth * prices.thinking
     if price <= 0:
-        return Verdict(True, "free", account.rent + rent, 0.0, Account())
+        return Verdict(True, "free", account.rent + rent, 0.0, RentAccount())
     if rent > 0 and account.due(rent, price):
-        return Verdict(True, "due", account.rent + rent, price, Account())
+        return Verdict(True, "due", account.rent + rent, price, RentAccount())
     return Verdict(False, "wait", account.rent + rent, price, account.pay(rent))

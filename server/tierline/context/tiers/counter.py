@@ -18,8 +18,8 @@ from tierline.context.tiers.base import (
     Arrangement,
     CacheState,
     Decision,
-    Parts,
     Piece,
+    PlanParts,
     Pricing,
     RequestContext,
     Signals,
@@ -54,7 +54,7 @@ class TrackedItem:
 
 
 @frozen
-class Counter:
+class CounterPolicy:
     """The policy."""
 
     name: str = field(default="counter", init=False)
@@ -63,7 +63,7 @@ class Counter:
         self, items: Sequence[Item], sent: CacheState, clock: RequestContext, prices: Pricing
     ) -> Arrangement:
         """Count, demote changed items, promote into broken tiers, then write the tiers out."""
-        parts = Parts.of(items)
+        parts = PlanParts.of(items)
         cause = is_cold(sent, clock, prices)
         if clock.forced or (cause and clock.group_id != sent.group):
             parts = parts.anew(clock.anew)
@@ -259,7 +259,7 @@ def _sizes(entries: Iterable[TrackedItem], head: int) -> dict[Tier, int]:
 
 
 def _pieces(
-    parts: Parts, entries: Mapping[str, TrackedItem]
+    parts: PlanParts, entries: Mapping[str, TrackedItem]
 ) -> tuple[list[Piece], tuple[int, ...]]:
     """Tiers in order, then tree, pages and working files, then the conversation and the tail."""
     pieces = [piece_of(item, Tier.HEAD) for item in parts.head]

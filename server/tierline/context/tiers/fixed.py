@@ -14,8 +14,8 @@ from tierline.context.items import Item, Section
 from tierline.context.tiers.base import (
     Arrangement,
     CacheState,
-    Parts,
     Piece,
+    PlanParts,
     Pricing,
     RequestContext,
     Tier,
@@ -27,7 +27,7 @@ from tierline.context.tiers.base import (
 )
 
 
-class Fixed:
+class FixedPolicy:
     """The policy ``fixed``. Marks the end of the head, of the files, of the last request, of this
     one.
     """
@@ -40,7 +40,7 @@ class Fixed:
         """Every item in its current version, by kind, then in the plan's order. Prices
         are ignored.
         """
-        parts = Parts.of(items)
+        parts = PlanParts.of(items)
         cause = is_cold(sent, clock, prices)
         if clock.forced or (cause and clock.group_id != sent.group):
             parts = parts.anew(clock.anew)

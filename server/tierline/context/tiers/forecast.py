@@ -8,9 +8,9 @@ from attrs import frozen
 
 from tierline.context.models import ModelFacts
 from tierline.context.tiers.base import Pricing
-from tierline.context.tiers.shape import Overlap, Shape, lifetime, overlap
+from tierline.context.tiers.shape import PrefixOverlap, Shape, lifetime, overlap
 
-Cold = Literal["", "first", "model", "expired", "changed", "uncached"]
+ColdReason = Literal["", "first", "model", "expired", "changed", "uncached"]
 """Why little can be read: the session's first request, another model or provider, too long a pause,
 other bytes at the beginning, a provider without a cache. Empty if most of it can be read."""
 _MILLION = 1_000_000
@@ -31,7 +31,7 @@ class Forecast:
     """Cost of the input."""
     best: float
     """Cost of the input if the cache held everything that was sent before."""
-    cold: Cold
+    cold: ColdReason
     idle: float = 0.0
     """Seconds since the previous request."""
 
@@ -41,7 +41,7 @@ def forecast(before: Shape | None, now: Shape, facts: ModelFacts) -> Forecast:
     found, why = seen(before, now, facts)
     tokens = now.tokens
     readable = min(found.readable, tokens)
-    cold: Cold = "" if readable >= WARM_SHARE * tokens else why or "changed"
+    cold: ColdReason = "" if readable >= WARM_SHARE * tokens else why or "changed"
     return Forecast(
         tokens=tokens,
         readable=readable,
@@ -52,11 +52,11 @@ def forecast(before: Shape | None, now: Shape, facts: ModelFacts) -> Forecast:
     )
 
 
-def seen(before: Shape | None, now: Shape, facts: ModelFacts) -> tuple[Overlap, Cold]:
+def seen(before: Shape | None, now: Shape, facts: ModelFacts) -> tuple[PrefixOverlap, ColdReason]:
     """The part of an earlier request that can be read from the cache, given time and provider, and
     the reason if it cannot.
     """
-    nothing = Overlap(0, 0, 0, 0, broken=False)
+    nothing = PrefixOverlap(0, 0, 0, 0, broken=False)
     if facts.caching == "none":
         return nothing, "uncached"
     if before is None:

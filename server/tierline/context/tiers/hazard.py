@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tierline.context.items import Item, Section
-from tierline.context.tiers.base import Evidence, Signals
+from tierline.context.tiers.base import ChangeEvidence, Signals
 
 PRIOR_WEIGHT = 2.0
 """Requests that the prior is worth."""
@@ -32,7 +32,7 @@ PRIORS: dict[Section, float] = {
 _OTHER = 0.2
 
 
-def hazard(evidence: Evidence, signals: Signals, section: Section) -> float:
+def hazard(evidence: ChangeEvidence, signals: Signals, section: Section) -> float:
     """Probability (0 to 1) that the item's content differs at the next request."""
     prior = PRIORS.get(section, _OTHER) if signals.churn is None else signals.churn
     prior = min(max(prior, 0.0), 1.0)
@@ -45,19 +45,19 @@ def hazard(evidence: Evidence, signals: Signals, section: Section) -> float:
 
 
 def observe(
-    known: Mapping[str, Evidence], seen: Mapping[str, str], items: Iterable[Item]
-) -> dict[str, Evidence]:
+    known: Mapping[str, ChangeEvidence], seen: Mapping[str, str], items: Iterable[Item]
+) -> dict[str, ChangeEvidence]:
     """The evidence after one more request. ``seen`` has the hashes of the previous request; items
     that it did not have add no evidence yet, removed items are forgotten.
     """
-    now: dict[str, Evidence] = {}
+    now: dict[str, ChangeEvidence] = {}
     for item in items:
-        old = known.get(item.key, Evidence())
+        old = known.get(item.key, ChangeEvidence())
         if item.key not in seen:
             now[item.key] = old
             continue
         changed = seen[item.key] != item.sha256
-        now[item.key] = Evidence(
+        now[item.key] = ChangeEvidence(
             round(old.changed * DECAY + changed, 6), round(old.quiet * DECAY + (not changed), 6)
         )
     return now

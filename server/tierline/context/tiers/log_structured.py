@@ -20,22 +20,22 @@ from tierline.context.tiers import updates
 from tierline.context.tiers.base import (
     Arrangement,
     CacheState,
+    ChangeEvidence,
     Decision,
-    Evidence,
-    Parts,
+    PlanParts,
     Pricing,
     RequestContext,
     Signals,
     advance,
     is_cold,
 )
-from tierline.context.tiers.changes import Changes
+from tierline.context.tiers.document_updates import DocumentUpdates
 from tierline.context.tiers.hazard import hazard, observe
+from tierline.context.tiers.layout_options import LayoutInput, LayoutOption
 from tierline.context.tiers.lifetime import choose_ttl, missed
 from tierline.context.tiers.logstate import MAX_ENDS, LazyState, LogEnd, LogState, with_rents
 from tierline.context.tiers.outdated import LIMIT
-from tierline.context.tiers.rewrites import choose, deferred, rents
-from tierline.context.tiers.ways import Request, Way
+from tierline.context.tiers.rewrites import RewriteChoice, choose, deferred, rents
 
 RULES_KEY = "system:updates"
 
@@ -46,7 +46,7 @@ def bytes_count(text: str) -> int:
 
 
 @frozen
-class LogStructured:
+class LogStructuredPolicy:
     """The policy. ``count`` counts the tokens of an update's text; ``ttl`` is the user's setting
     (``auto``, ``5m``, ``1h``); ``limit`` is the share of a request that may be outdated when a turn
     begins (1: no limit).
@@ -61,22 +61,16 @@ class LogStructured:
         self, items: Sequence[Item], sent: CacheState, clock: RequestContext, prices: Pricing
     ) -> Arrangement:
         """Keep sent bytes, append new ones, consolidate where that pays."""
-        parts = Parts.of(items)
+        parts = PlanParts.of(items)
         parts = evolve(parts, talk=(*parts.talk, *parts.tail), tail=())
         head = (_rules(self.count), *parts.head)
         digest = sha256("\0".join(item.text for item in head))
         state = LazyState.read(sent.state) if sent.policy == self.name else None
         if state is not None and sent.kept:
             state = state.used(sent.kept)
-        cause = is_cold(sent, clock, prices)
-        if cause != "first" and state is None:
-            cause = "policy"
-        elif cause != "first" and state is not None and sent.tools != clock.tools:
-            cause = "tools"
-        elif cause != "first" and state is not None and state.head != digest:
-            cause = "head"
+        cause = _cold_cause(sent, state, clock, prices, digest)
         evidence = observe(sent.hazards, sent.seen, parts.docs)
-        request = Request(
+        request = LayoutInput(
             head=head,
             parts=parts,
             state=state or LogState(),
@@ -85,30 +79,16 @@ class LogStructured:
             prices=prices,
             ttl=sent.ttl,
             hazards=_hazards(parts.docs, evidence, clock.signals),
-            changes=Changes(
-                docs=parts.docs,
-                texts=state.texts if state is not None else {},
-                edits=clock.edits,
-                number=sent.requests + 1,
-                count=self.count,
-            ),
+            changes=self._updates(parts, state, sent, clock),
             limit=self.limit,
             goes_on=bool(clock.group_id) and clock.group_id == sent.group,
         )
         sent = _with_missed(sent, request, cause)
         ttl, decisions = self._lifetime(sent, request, cause)
         choice = choose(request, ttl, cause)
-        decisions += [choice.rewrite] if choice.rewrite is not None else []
-        decisions += deferred(choice)
+        decisions += [d for d in (choice.rewrite, *deferred(choice)) if d is not None]
         way = choice.way
         pieces, marks = request.pieces(way)
-        next_state = LogState(
-            base=way.base,
-            log=way.log,
-            ends=_ends(request, way),
-            head=digest,
-            texts=request.texts(way),
-        )
         return Arrangement(
             policy=self.name,
             pieces=tuple(pieces),
@@ -121,7 +101,7 @@ class LogStructured:
                 self.name,
                 ttl=ttl,
                 hazards=evidence,
-                state=LazyState(with_rents(next_state, rents(choice.verdicts, way.cut))),
+                state=_next_state(request, choice, digest),
             ),
             decisions=tuple(decisions),
             rewrite=choice.rewrite,
@@ -132,8 +112,19 @@ class LogStructured:
         """Do nothing: a rewritten conversation is recognised by its difference from the log."""
         return sent
 
+    def _updates(
+        self, parts: PlanParts, state: LogState | None, sent: CacheState, clock: RequestContext
+    ) -> DocumentUpdates:
+        return DocumentUpdates(
+            docs=parts.docs,
+            texts=state.texts if state is not None else {},
+            edits=clock.edits,
+            number=sent.requests + 1,
+            count=self.count,
+        )
+
     def _lifetime(
-        self, sent: CacheState, request: Request, cold: str
+        self, sent: CacheState, request: LayoutInput, cold: str
     ) -> tuple[Ttl, list[Decision]]:
         """The lifetime: chosen when everything is written anew, since cached entries
         keep theirs.
@@ -145,7 +136,33 @@ class LogStructured:
         return choice.ttl, [Decision("ttl", words, choice.numbers)]
 
 
-def _with_missed(sent: CacheState, request: Request, cold: str) -> CacheState:
+def _cold_cause(
+    sent: CacheState, state: LogState | None, clock: RequestContext, prices: Pricing, head: str
+) -> str:
+    """Why nothing can be read from the cache; empty if something can."""
+    cause = is_cold(sent, clock, prices)
+    if cause == "first":
+        return cause
+    if state is None:
+        return "policy"
+    if sent.tools != clock.tools:
+        return "tools"
+    return "head" if state.head != head else cause
+
+
+def _next_state(request: LayoutInput, choice: RewriteChoice, head: str) -> LazyState:
+    way = choice.way
+    state = LogState(
+        base=way.base,
+        log=way.log,
+        ends=_ends(request, way),
+        head=head,
+        texts=request.texts(way),
+    )
+    return LazyState(with_rents(state, rents(choice.verdicts, way.cut)))
+
+
+def _with_missed(sent: CacheState, request: LayoutInput, cold: str) -> CacheState:
     """The state with the size of this request, and what longer lifetimes would have saved by it."""
     items = (*request.head, *request.parts.docs, *request.parts.talk)
     total = sum(item.tokens for item in items)
@@ -167,7 +184,7 @@ def _rules(count: Callable[[str], int]) -> Item:
 
 
 def _hazards(
-    docs: Iterable[Item], evidence: Mapping[str, Evidence], signals: Mapping[str, Signals]
+    docs: Iterable[Item], evidence: Mapping[str, ChangeEvidence], signals: Mapping[str, Signals]
 ) -> dict[str, float]:
     return {
         doc.key: hazard(evidence[doc.key], signals.get(doc.key, Signals()), doc.section)
@@ -175,7 +192,7 @@ def _hazards(
     }
 
 
-def _ends(request: Request, way: Way) -> tuple[LogEnd, ...]:
+def _ends(request: LayoutInput, way: LayoutOption) -> tuple[LogEnd, ...]:
     """The ends of earlier requests whose bytes are all in this one, and this one's end. Ends at
     which this request has a breakpoint count as used now.
     """

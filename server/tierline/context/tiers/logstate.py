@@ -9,14 +9,14 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from tierline.context.items import Item, Section
-from tierline.context.tiers.base import Kind, Piece, Tier, piece_of
+from tierline.context.tiers.base import Piece, PieceKind, Tier, piece_of
 
 MAX_ENDS = 24
 """Ends of earlier requests that are remembered; undo goes back to one of them."""
 
 
 @frozen
-class Based:
+class BaseVersion:
     """A version of a document in the base. Its text is kept under ``sha``."""
 
     key: str
@@ -30,7 +30,7 @@ class Based:
 
 
 @frozen
-class Logged:
+class LogEntry:
     """An entry of the log: an item of the conversation, by its hash, or an update."""
 
     key: str
@@ -38,7 +38,7 @@ class Logged:
     """Conversation: ``Item.sha256``. Update: the version of the document after it, empty if gone.
     """
     tokens: int = 0
-    kind: Kind = Kind.ITEM
+    kind: PieceKind = PieceKind.ITEM
     text: str = ""
     """Update: its text."""
     section: Section = Section.HISTORY
@@ -62,8 +62,8 @@ class LogEnd:
 class LogState:
     """Everything that was sent, in order."""
 
-    base: tuple[Based, ...] = ()
-    log: tuple[Logged, ...] = ()
+    base: tuple[BaseVersion, ...] = ()
+    log: tuple[LogEntry, ...] = ()
     ends: tuple[LogEnd, ...] = ()
     head: str = ""
     """Hash of everything before the base."""
@@ -96,11 +96,13 @@ class LogState:
         try:
             state = cls(
                 base=tuple(
-                    Based(str(k), Section(s), Tier(t), str(h), int(n), str(p), int(i))
+                    BaseVersion(str(k), Section(s), Tier(t), str(h), int(n), str(p), int(i))
                     for k, s, t, h, n, p, i in value["base"]
                 ),
                 log=tuple(
-                    Logged(str(k), str(h), int(n), Kind(d), str(t), Section(s), str(p), int(i))
+                    LogEntry(
+                        str(k), str(h), int(n), PieceKind(d), str(t), Section(s), str(p), int(i)
+                    )
                     for k, h, n, d, t, s, p, i in value["log"]
                 ),
                 ends=tuple(
@@ -116,9 +118,9 @@ class LogState:
         return state if whole <= state.texts.keys() else None
 
     @cached_property
-    def updates(self) -> tuple[tuple[int, Logged], ...]:
+    def updates(self) -> tuple[tuple[int, LogEntry], ...]:
         """The updates of documents with their indexes in the log."""
-        return tuple([(i, e) for i, e in enumerate(self.log) if e.kind is not Kind.ITEM])
+        return tuple([(i, e) for i, e in enumerate(self.log) if e.kind is not PieceKind.ITEM])
 
     def used(self, at: float) -> LogState:
         """The state after a keep-alive request used the newest entry."""
@@ -167,7 +169,7 @@ class LazyState(Mapping[str, Any]):
         return value.state if isinstance(value, LazyState) else LogState.from_json(value)
 
 
-def versions(base: Iterable[Based], updates: Iterable[Logged]) -> dict[str, str]:
+def versions(base: Iterable[BaseVersion], updates: Iterable[LogEntry]) -> dict[str, str]:
     """The versions that the model has after reading base and updates, by key, without removed
     documents.
     """
@@ -180,7 +182,9 @@ def versions(base: Iterable[Based], updates: Iterable[Logged]) -> dict[str, str]
     return known
 
 
-def based_piece(entry: Based, text: str, *, stale: bool, request: int, hazard: float) -> Piece:
+def based_piece(
+    entry: BaseVersion, text: str, *, stale: bool, request: int, hazard: float
+) -> Piece:
     """A document in the base, with the bytes that were sent."""
     return Piece(
         entry.key,
@@ -203,7 +207,7 @@ def said_piece(item: Item) -> Piece:
     return piece
 
 
-def update_piece(entry: Logged, *, stale: bool, request: int, hazard: float) -> Piece:
+def update_piece(entry: LogEntry, *, stale: bool, request: int, hazard: float) -> Piece:
     """The piece of an update in the log."""
     return Piece(
         entry.key,

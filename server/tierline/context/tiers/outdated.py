@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from attrs import define, field
 
 from tierline.context.items import Item
-from tierline.context.tiers.base import Kind
-from tierline.context.tiers.logstate import Based, Logged
+from tierline.context.tiers.base import PieceKind
+from tierline.context.tiers.logstate import BaseVersion, LogEntry
 
 LIMIT = 0.12
 """Share of a request that may be outdated when a turn begins. Within a turn nothing is rewritten
@@ -22,13 +22,13 @@ and its edits add to the share, which stays below 15 % in nearly every request.
 """
 WORST = 1.25
 """What a turn's edits may make of it, in limits: 15 %."""
-MOST_DIFFERENCES = 8
+MAX_DIFFERENCES = 8
 """Differences to one document that a request may have when a turn begins."""
 
 
 def too_much(
-    base: Sequence[Based],
-    updates: Sequence[Logged],
+    base: Sequence[BaseVersion],
+    updates: Sequence[LogEntry],
     docs: Iterable[Item],
     texts: Mapping[str, str],
     *,
@@ -43,8 +43,8 @@ def too_much(
     """
     if limit >= 1:
         return False
-    differences = Counter(entry.key for entry in updates if entry.kind is Kind.DELTA)
-    if max(differences.values(), default=0) > part * MOST_DIFFERENCES:
+    differences = Counter(entry.key for entry in updates if entry.kind is PieceKind.DELTA)
+    if max(differences.values(), default=0) > part * MAX_DIFFERENCES:
         return True
     shown = sum(one.tokens for one in base) + sum(entry.tokens for entry in updates)
     if shown <= WORST * limit * total:
@@ -53,8 +53,8 @@ def too_much(
 
 
 def outdated(
-    base: Iterable[Based],
-    updates: Iterable[Logged],
+    base: Iterable[BaseVersion],
+    updates: Iterable[LogEntry],
     docs: Iterable[Item],
     texts: Mapping[str, str],
 ) -> float:
@@ -81,11 +81,11 @@ class _Shown:
     text: str = ""
     before: float = 0.0
     """Tokens before the newest whole text."""
-    after: list[Logged] = field(factory=list)
+    after: list[LogEntry] = field(factory=list)
 
-    def update(self, entry: Logged, texts: Mapping[str, str]) -> None:
+    def update(self, entry: LogEntry, texts: Mapping[str, str]) -> None:
         """Add one more update."""
-        if entry.kind is not Kind.FULL:
+        if entry.kind is not PieceKind.FULL:
             self.after.append(entry)
             return
         self.before += self.tokens + sum(e.tokens for e in self.after)
@@ -104,7 +104,7 @@ class _Shown:
         return self.before + max(stale, 0.0) + sum(_dead(entry, lines) for entry in self.after)
 
 
-def _dead(entry: Logged, lines: Mapping[str, int]) -> float:
+def _dead(entry: LogEntry, lines: Mapping[str, int]) -> float:
     """Tokens of an update, without the lines that it added and that are still current."""
     alive = sum(len(row) for row in entry.text.splitlines() if row[:1] == "+" and row[1:] in lines)
     return entry.tokens * (1 - alive / max(len(entry.text), 1))

@@ -20,9 +20,22 @@ from attrs import evolve, frozen
 
 from tierline.context.prefix import continues, end_of
 from tierline.context.prompt import Prompt, Ttl
-from tierline.context.tiers.base import BASE_TIERS, Arrangement, CacheState, Decision, Kind, Tier
-from tierline.context.tiers.cost import Account, Verdict, weigh
-from tierline.context.tiers.ways import ALL, Cut, Request, Way, thinking_tokens
+from tierline.context.tiers.base import (
+    BASE_TIERS,
+    Arrangement,
+    CacheState,
+    Decision,
+    PieceKind,
+    Tier,
+)
+from tierline.context.tiers.cost import RentAccount, Verdict, weigh
+from tierline.context.tiers.layout_options import (
+    ALL,
+    LayoutInput,
+    LayoutOption,
+    RewritePoint,
+    thinking_tokens,
+)
 
 _OTHER_FRONT = frozenset({"first", "policy", "head", "tools"})
 """Causes that leave no common prefix: the first bytes differ."""
@@ -43,8 +56,8 @@ NAMES = frozenset({"cold", "consolidate", "history", "window", "form"})
 class RewriteChoice:
     """The way to send a request, and why."""
 
-    way: Way
-    verdicts: Mapping[Cut, Verdict]
+    way: LayoutOption
+    verdicts: Mapping[RewritePoint, Verdict]
     """The verdict on each considered rewrite, with the accounts to keep."""
     cause: str
     """Code of why nothing can be read from the cache; empty if something can."""
@@ -52,7 +65,9 @@ class RewriteChoice:
     """The decision to change sent bytes; None if none change."""
 
 
-def rents(verdicts: Mapping[Cut, Verdict], bought: Cut | None) -> dict[str, float]:
+def rents(
+    verdicts: Mapping[RewritePoint, Verdict], bought: RewritePoint | None
+) -> dict[str, float]:
     """The accounts to keep. A rewrite from a place on settles its own account; the text before that
     place is still carried, so accounts of earlier places keep the rest.
     """
@@ -62,7 +77,7 @@ def rents(verdicts: Mapping[Cut, Verdict], bought: Cut | None) -> dict[str, floa
     return {str(cut): max(v.rent - paid, 0.0) for cut, v in verdicts.items() if cut < bought}
 
 
-def choose(request: Request, ttl: Ttl, cause: str) -> RewriteChoice:
+def choose(request: LayoutInput, ttl: Ttl, cause: str) -> RewriteChoice:
     """The way to send a request. ``cause`` is a code of why nothing can be read, or empty."""
     if cause in _OTHER_FRONT or request.clock.forced:
         return _without_choice(request, cause)
@@ -74,7 +89,7 @@ def choose(request: Request, ttl: Ttl, cause: str) -> RewriteChoice:
     ways = {cut: request.rewrite(cut) for cut in _cuts(request, keep)}
     verdicts = {
         cut: weigh(
-            Account(request.state.rents.get(str(cut), 0.0)),
+            RentAccount(request.state.rents.get(str(cut), 0.0)),
             keep.layout,
             way.layout,
             request.prices,
@@ -110,10 +125,12 @@ def accounted(arranged: Arrangement, sent: CacheState, prompt: Prompt) -> Arrang
     return evolve(arranged, next=following, rewrite=rewrite, decisions=decisions)
 
 
-def _without_choice(request: Request, cause: str) -> RewriteChoice:
+def _without_choice(request: LayoutInput, cause: str) -> RewriteChoice:
     way = request.rewrite(ALL)
     code = "window" if request.clock.forced else "cold"
-    verdicts = {ALL: Verdict(True, "forced" if request.clock.forced else "cold", 0, 0, Account())}
+    verdicts = {
+        ALL: Verdict(True, "forced" if request.clock.forced else "cold", 0, 0, RentAccount())
+    }
     rewrite = None if cause == "first" else _decision(ALL, verdicts[ALL], cause, code)
     if rewrite is not None:
         rewrite = _with_losses(rewrite, 0 if cause else _cached(request), way.thinking)
@@ -121,11 +138,15 @@ def _without_choice(request: Request, cause: str) -> RewriteChoice:
 
 
 def _best(
-    request: Request, ttl: Ttl, keep: Way, ways: Mapping[Cut, Way], verdicts: Mapping[Cut, Verdict]
-) -> Way:
+    request: LayoutInput,
+    ttl: Ttl,
+    keep: LayoutOption,
+    ways: Mapping[RewritePoint, LayoutOption],
+    verdicts: Mapping[RewritePoint, Verdict],
+) -> LayoutOption:
     """The best rewrite: a free one first, else the one with the highest rent over price."""
 
-    def cost(way: Way) -> tuple[float, int]:
+    def cost(way: LayoutOption) -> tuple[float, int]:
         thinking = max(way.worth - keep.worth, 0.0) * request.prices.thinking
         return way.layout.cost(request.prices, ttl) + thinking, way.layout.total
 
@@ -139,7 +160,9 @@ def _best(
     return keep
 
 
-def _least(request: Request, ttl: Ttl, ways: Mapping[Cut, Way]) -> Way | None:
+def _least(
+    request: LayoutInput, ttl: Ttl, ways: Mapping[RewritePoint, LayoutOption]
+) -> LayoutOption | None:
     """The cheapest rewrite that removes at least half of the outdated text, so that the next one is
     not needed soon.
     """
@@ -153,47 +176,55 @@ def _least(request: Request, ttl: Ttl, ways: Mapping[Cut, Way]) -> Way | None:
 
 def _deferred(verdict: Verdict) -> Verdict:
     """The verdict changed to wait: the rent is paid on."""
-    return evolve(verdict, rewrite=False, code="wait", account=Account(verdict.rent))
+    return evolve(verdict, rewrite=False, code="wait", account=RentAccount(verdict.rent))
 
 
-def _cuts(request: Request, keep: Way) -> tuple[Cut, ...]:
+def _cuts(request: LayoutInput, keep: LayoutOption) -> tuple[RewritePoint, ...]:
     """Places where a rewrite may begin. With explicit breakpoints only a prefix that ends at one
     can still be read; with automatic caching any place will do. In the log: the ends of turns and
     of the newest rewrite.
     """
     filled = {based.tier for based in request.state.base}
     inner = (Tier.L1,) if request.prices.explicit else BASE_TIERS[1:]
-    tiers = [ALL, *(Cut(t) for t in inner if any(f >= t for f in filled)), Cut(Tier.LOG)]
+    tiers = [
+        ALL,
+        *(RewritePoint(t) for t in inner if any(f >= t for f in filled)),
+        RewritePoint(Tier.LOG),
+    ]
     dead = _dead(request)
     ends = (end.length for end in request.state.ends if end.turn or end.kept)
     inside = dict.fromkeys(n for n in ends if 0 < n < keep.kept and n <= dead)
-    return (*tiers, *(Cut(Tier.LOG, n) for n in inside))
+    return (*tiers, *(RewritePoint(Tier.LOG, n) for n in inside))
 
 
-def _dead(request: Request) -> int:
+def _dead(request: LayoutInput) -> int:
     """Index of the last entry of the log that a rewrite would change."""
     last = max((place for place, _ in request.state.updates), default=-1)
     anew = request.clock.anew
     if anew:
-        said = (n for n, entry in enumerate(request.state.log) if entry.kind is Kind.ITEM)
+        said = (n for n, entry in enumerate(request.state.log) if entry.kind is PieceKind.ITEM)
         for place, item in zip(said, request.parts.talk, strict=False):
             if item.key in anew:
                 last = max(last, place)
     return last
 
 
-def _thinking(request: Request) -> int:
+def _thinking(request: LayoutInput) -> int:
     """Tokens of thinking that a rewrite of everything would lose."""
     return sum(thinking_tokens(item, request.changes.count) for item in request.parts.talk)
 
 
-def _cached(request: Request) -> int:
+def _cached(request: LayoutInput) -> int:
     """Tokens of the last request that could be read from the cache."""
     return request.keep().layout.read
 
 
 def _named(
-    request: Request, keep: Way, chosen: Way, verdicts: Mapping[Cut, Verdict], cause: str
+    request: LayoutInput,
+    keep: LayoutOption,
+    chosen: LayoutOption,
+    verdicts: Mapping[RewritePoint, Verdict],
+    cause: str,
 ) -> Decision | None:
     lost = max(keep.layout.read - chosen.layout.read, 0)
     if chosen.cut is not None:
@@ -216,7 +247,7 @@ def _with_losses(decision: Decision, cached: int, thinking: int) -> Decision:
     return evolve(decision, numbers=numbers)
 
 
-def _decision(cut: Cut, verdict: Verdict, cause: str, code: str) -> Decision:
+def _decision(cut: RewritePoint, verdict: Verdict, cause: str, code: str) -> Decision:
     numbers = {"rent": verdict.rent, "price": verdict.price}
     where = "the log" if cut.tier is Tier.LOG else f"everything from tier {cut.tier} on"
     if cut.place:

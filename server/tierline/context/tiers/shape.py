@@ -129,7 +129,7 @@ def digest(value: Any) -> str:
 
 
 @frozen
-class Overlap:
+class PrefixOverlap:
     """The part of an earlier request that a later one can use. Counts of parts and of tokens (our
     own).
     """
@@ -148,7 +148,7 @@ class Overlap:
     """True if no breakpoint is near enough to the cached prefix to find it."""
 
 
-def overlap(before: Shape, now: Shape, prices: Pricing) -> Overlap:
+def overlap(before: Shape, now: Shape, prices: Pricing) -> PrefixOverlap:
     """Compare two requests to one provider, the older first."""
     pairs = zip(before.parts, now.parts, strict=False)
     common = next(
@@ -164,7 +164,7 @@ def overlap(before: Shape, now: Shape, prices: Pricing) -> Overlap:
         offered = totals[stable] if totals[stable] >= prices.minimum else 0
         end = min(common, stable)
         end = end if totals[end] >= prices.minimum else 0
-        return Overlap(common, offered, totals[end], end, common < stable)
+        return PrefixOverlap(common, offered, totals[end], end, common < stable)
     wrote = [n + 1 for n, part in enumerate(before.parts) if part.mark]
     wrote = [end for end in wrote if totals[end] >= prices.minimum]
     asks = [n + 1 for n, part in enumerate(now.parts) if part.mark]
@@ -176,7 +176,7 @@ def overlap(before: Shape, now: Shape, prices: Pricing) -> Overlap:
         if any(end <= ask <= end + (prices.lookback or len(now.parts)) for ask in asks)
     ]
     end = max(found, default=0)
-    return Overlap(
+    return PrefixOverlap(
         common, totals[last], totals[end], end, common < last, far=max(there, default=0) > end
     )
 
@@ -196,7 +196,7 @@ def lifetime(shape: Shape, prices: Pricing) -> float:
 
 
 @frozen
-class Break:
+class PrefixBreak:
     """The first item that differs, and how: ``edited``, ``removed``, ``added``, ``reordered``."""
 
     key: str
@@ -205,7 +205,7 @@ class Break:
     """Index of the part, from 0."""
 
 
-def first_break(before: Shape, now: Shape, common: int) -> Break | None:
+def first_break(before: Shape, now: Shape, common: int) -> PrefixBreak | None:
     """The item at the first difference; None if the later request begins with all of the earlier
     one.
     """
@@ -215,20 +215,22 @@ def first_break(before: Shape, now: Shape, common: int) -> Break | None:
     new = next((p for p in now.parts[common:] if not p.is_form), None)
     if old is None or new is None:
         part = old or new
-        return Break(part.key, "removed" if part is old else "added", common) if part else None
+        return (
+            PrefixBreak(part.key, "removed" if part is old else "added", common) if part else None
+        )
     if old.key == new.key:
         # The bytes of both items may be equal: then only headings around them differ.
-        return Break(new.key, "reordered" if old.sha == new.sha else "edited", common)
+        return PrefixBreak(new.key, "reordered" if old.sha == new.sha else "edited", common)
     keys_before, keys_now = {p.key for p in before.parts}, {p.key for p in now.parts}
     later = {(p.key, p.sha) for p in now.parts}
     if old.key not in keys_now:
-        found = Break(old.key, "removed", common)
+        found = PrefixBreak(old.key, "removed", common)
     elif new.key not in keys_before:
-        found = Break(new.key, "added", common)
+        found = PrefixBreak(new.key, "added", common)
     elif (old.key, old.sha) not in later:
-        found = Break(old.key, "edited", common)
+        found = PrefixBreak(old.key, "edited", common)
     elif (new.key, new.sha) not in {(p.key, p.sha) for p in before.parts}:
-        found = Break(new.key, "edited", common)
+        found = PrefixBreak(new.key, "edited", common)
     else:
-        found = Break(new.key, "reordered", common)
+        found = PrefixBreak(new.key, "reordered", common)
     return found

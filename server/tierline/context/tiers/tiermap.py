@@ -8,7 +8,7 @@ from typing import Any
 from attrs import asdict, field, frozen
 
 from tierline.context.prompt_json import block_to_json
-from tierline.context.tiers.base import Arrangement, Kind, Piece, Tier
+from tierline.context.tiers.base import Arrangement, Piece, PieceKind, Tier
 from tierline.context.tiers.shape import Shape, digest
 
 NAMES = {
@@ -66,7 +66,7 @@ class TierRow:
     @property
     def delta(self) -> int:
         """Tokens of updates that were appended instead of rewriting a tier."""
-        return sum(item.tokens for item in self.items if item.kind != Kind.ITEM)
+        return sum(item.tokens for item in self.items if item.kind != PieceKind.ITEM)
 
     @property
     def cached(self) -> int:

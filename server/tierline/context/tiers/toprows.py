@@ -13,7 +13,7 @@ from attrs import evolve
 
 from tierline.context.items import Section
 from tierline.context.plan import FRAME_KEY
-from tierline.context.tiers.base import Kind, Tier
+from tierline.context.tiers.base import PieceKind, Tier
 from tierline.context.tiers.shape import TOOL_PREFIX, Shape, digest
 from tierline.context.tiers.tiermap import NAMES, TierItem, TierRow
 
@@ -44,7 +44,9 @@ def with_top(
         first = [evolve(one, change="" if one.sha in old else "edited") for one in first]
     left = tokens - tools - sum(row.tokens for row in rows)
     # The form is around everything; its first bytes come before the readable prefix.
-    form = TierItem(FRAME_KEY, str(Section.SYSTEM), str(Kind.ITEM), left, "", cached=readable > 0)
+    form = TierItem(
+        FRAME_KEY, str(Section.SYSTEM), str(PieceKind.ITEM), left, "", cached=readable > 0
+    )
     return _in_head(rows, first, [form] if left > 0 else [])
 
 
@@ -66,7 +68,7 @@ def _tools(sent: Shape, tokens: int | None, readable: int) -> list[TierItem]:
         TierItem(
             TOOLS_KEY,
             str(Section.TOOLS),
-            str(Kind.ITEM),
+            str(PieceKind.ITEM),
             size,
             digest([part.sha for part in parts]),
             cached=0 < len(parts) <= readable,

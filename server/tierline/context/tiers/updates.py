@@ -19,7 +19,7 @@ from tierline.context.fences import fence, parse_fenced, render_file
 from tierline.context.items import Item
 from tierline.context.text import sha256
 from tierline.context.tiers import delta
-from tierline.context.tiers.base import Kind
+from tierline.context.tiers.base import PieceKind
 
 RULES = prompts.read("updates")
 """Rules for the model, in the head of requests that may have updates."""
@@ -59,7 +59,7 @@ class Update:
     """One update as read back. ``text`` is the new text (``FULL``) or the diff (``DELTA``)."""
 
     name: str
-    kind: Kind
+    kind: PieceKind
     before: str = ""
     after: str = ""
     text: str = ""
@@ -93,20 +93,20 @@ def full(now: ItemContent) -> str:
     return f"{_START}{_written(now.name)} ({now.version}, in full):\n{fence(now.text, info)}"
 
 
-def change(before: ItemContent, now: ItemContent) -> tuple[Kind, str]:
+def change(before: ItemContent, now: ItemContent) -> tuple[PieceKind, str]:
     """The shorter one of difference and whole text, or the update that a text is again
     what it was.
     """
     whole = full(now)
     if before.plain is not now.plain or before.name != now.name:
-        return Kind.FULL, whole
+        return PieceKind.FULL, whole
     name = _written(now.name)
     if before.text == now.text:
-        return Kind.DELTA, again(now)
+        return PieceKind.DELTA, again(now)
     diff = delta.make(before.text, now.text)
     head = f"{_START}{name} changed from {before.version} to {now.version}:\n"
     short = head + fence(diff, "diff")
-    return (Kind.DELTA, short) if len(short) < len(whole) else (Kind.FULL, whole)
+    return (PieceKind.DELTA, short) if len(short) < len(whole) else (PieceKind.FULL, whole)
 
 
 def again(now: ItemContent, first: bool = False) -> str:
@@ -143,17 +143,17 @@ def read(block: str) -> Update | None:
     name, rest = _name(line["name"]), block[line.end() :]
     update: Update | None = None
     if line["gone"] and not rest:
-        update = Update(name, Kind.GONE)
+        update = Update(name, PieceKind.GONE)
     elif line["edit"] and not rest:
-        update = Update(name, Kind.CONFIRMED, line["old"], line["new"], edit=line["edit"])
+        update = Update(name, PieceKind.CONFIRMED, line["old"], line["new"], edit=line["edit"])
     elif line["made"] and not rest:
-        update = Update(name, Kind.CONFIRMED, after=line["made"])
+        update = Update(name, PieceKind.CONFIRMED, after=line["made"])
     elif line["again"] and not rest:
-        update = Update(name, Kind.DELTA, line["again"], line["again"])
+        update = Update(name, PieceKind.DELTA, line["again"], line["again"])
     elif line["in_full"] and (text := _only_fence(rest)) is not None:
-        update = Update(name, Kind.FULL, after=line["in_full"], text=text)
+        update = Update(name, PieceKind.FULL, after=line["in_full"], text=text)
     elif line["from"] and (text := _only_fence(rest)) is not None:
-        update = Update(name, Kind.DELTA, line["from"], line["to"], text)
+        update = Update(name, PieceKind.DELTA, line["from"], line["to"], text)
     return update
 
 
@@ -187,14 +187,14 @@ def replay(
         old = now.get(update.name)
         if update.before and (old is None or version(old) != update.before):
             raise ValueError(f"{update.name}: the update is for {update.before}")
-        if update.kind is Kind.GONE:
+        if update.kind is PieceKind.GONE:
             if old is None:
                 raise ValueError(f"{update.name}: it was not there")
             del now[update.name]
             continue
-        if update.kind is Kind.FULL:
+        if update.kind is PieceKind.FULL:
             new = update.text
-        elif update.kind is Kind.DELTA:
+        elif update.kind is PieceKind.DELTA:
             new = delta.apply(old or "", update.text)
         else:
             new = edit(update.edit, old or "")

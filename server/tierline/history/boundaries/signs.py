@@ -23,7 +23,7 @@ _SUFFIX = re.compile(r"(?:'s|ations?|ing|edly|ies|ied|ers?|ed|es|ly|s)$")
 _LONG_WORD = re.compile(r"\S{200,}")
 
 
-class Work(StrEnum):
+class WorkKind(StrEnum):
     """Kinds of work."""
 
     DEBUG = "debugging"
@@ -35,28 +35,31 @@ class Work(StrEnum):
     EXPLAIN = "explanation"
 
 
-_WORKS: tuple[tuple[Work, re.Pattern[str]], ...] = tuple(
+_WORKS: tuple[tuple[WorkKind, re.Pattern[str]], ...] = tuple(
     (work, re.compile(rf"\b(?:{words})", re.IGNORECASE))
     for work, words in (
         (
-            Work.DEBUG,
+            WorkKind.DEBUG,
             r"error|exception|traceback|bug|crash|fail|broken|doesn't work|not work|wrong|fix|"
             r"why is"
             r"|why does|stack ?trace|debug",
         ),
-        (Work.TEST, r"unit ?tests?|tests? for|pytest|test case|coverage|mock"),
-        (Work.DOCS, r"readme|docs?\b|docstring|document|changelog|comment"),
+        (WorkKind.TEST, r"unit ?tests?|tests? for|pytest|test case|coverage|mock"),
+        (WorkKind.DOCS, r"readme|docs?\b|docstring|document|changelog|comment"),
         (
-            Work.REFACTOR,
+            WorkKind.REFACTOR,
             r"refactor|rename|clean ?up|simplif|extract|split|move|deduplicat|reorgani",
         ),
         (
-            Work.CONFIG,
+            WorkKind.CONFIG,
             r"install|docker|deploy|ci\b|pipeline|workflow|config|environment|version|upgrade|"
             r"dependenc|release|publish",
         ),
-        (Work.EXPLAIN, r"explain|what (?:is|are|does)|how (?:do|does|is)|tell me|summar|describe"),
-        (Work.BUILD, r"add|implement|create|build|write|make|new feature|support|introduce"),
+        (
+            WorkKind.EXPLAIN,
+            r"explain|what (?:is|are|does)|how (?:do|does|is)|tell me|summar|describe",
+        ),
+        (WorkKind.BUILD, r"add|implement|create|build|write|make|new feature|support|introduce"),
     )
 )
 
@@ -106,7 +109,7 @@ class TurnSigns:
     prompt_files: frozenset[str]
     names: frozenset[str]
     prompt_names: frozenset[str]
-    work: Work | None
+    work: WorkKind | None
     switches: bool
     """The prompt announces a switch or reset."""
     follows: bool
@@ -126,7 +129,7 @@ def turns(messages: Sequence[Message]) -> list[TurnSigns]:
     return [_signs(messages, a, b) for a, b in zip(starts, ends, strict=True)]
 
 
-def work_of(text: str) -> Work | None:
+def work_of(text: str) -> WorkKind | None:
     """The kind of work that a prompt asks for, by its first cue."""
     found = [(m.start(), rank, w) for rank, (w, p) in enumerate(_WORKS) if (m := p.search(text))]
     return min(found)[2] if found else None

@@ -50,7 +50,7 @@ MAX_REPORTS = 16
 
 
 @frozen
-class Before:
+class PreviousRequest:
     """The newest request of a session that the provider accepted."""
 
     shape: Shape | None = None
@@ -80,7 +80,7 @@ class CacheService:
         self.decision: p.CacheDecision | None = None
         """The last decision of keep-alive, which sets it."""
         self.store = store
-        self._before: dict[str, Before] = {}
+        self._before: dict[str, PreviousRequest] = {}
         self._reports: dict[str, p.CacheReport] = {}
         self._work: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -335,7 +335,7 @@ class CacheService:
         items = rows_to_json(_rows(composed, now, overlapping.end, before.items))
         report = views.report(found, paid, now, composed.arrangement)
         report.turn_id, report.plan_id = turn_id, composed.plan.plan_id
-        self._remember(session_id, Before(now, tuple(items)))
+        self._remember(session_id, PreviousRequest(now, tuple(items)))
         row = StoredRequest.of(found, paid, session_id, turn_id, now.at, now.provider, now.model)
         detail = {"report": views.report_to_json(report), "shape": now.to_json(), "items": items}
         self.store.add(evolve(row, plan_id=report.plan_id, detail=detail))
@@ -356,7 +356,7 @@ class CacheService:
             ttl=arranged.ttl,
         )
 
-    def _known(self, session_id: str) -> Before:
+    def _known(self, session_id: str) -> PreviousRequest:
         """The previous request, from memory or, after a restart, from disk."""
         found = self._before.get(session_id)
         if found is None:
@@ -366,11 +366,11 @@ class CacheService:
             if known is not None:
                 known = known.kept_alive(self.store.kept_alive(session_id))
             items = detail.get("items")
-            found = Before(known, tuple(items) if isinstance(items, list) else ())
+            found = PreviousRequest(known, tuple(items) if isinstance(items, list) else ())
             self._remember(session_id, found)
         return found
 
-    def _comparable(self, session_id: str, now: Shape) -> Before:
+    def _comparable(self, session_id: str, now: Shape) -> PreviousRequest:
         """The previous request to the same model, because each model has its own cache; if there is
         none, the previous request.
         """
@@ -383,9 +383,9 @@ class CacheService:
         if row is None or own is None:
             return newest
         items = row.detail.get("items")
-        return Before(own, tuple(items) if isinstance(items, list) else ())
+        return PreviousRequest(own, tuple(items) if isinstance(items, list) else ())
 
-    def _remember(self, session_id: str, found: Before) -> None:
+    def _remember(self, session_id: str, found: PreviousRequest) -> None:
         """Keep a session's newest request in memory. It takes some KB for each of its messages, so
         only those of a few sessions are kept; others are read from disk.
         """

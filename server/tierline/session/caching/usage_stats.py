@@ -10,13 +10,13 @@ from tierline.context.tiers.base import LIFETIMES
 from tierline.session.caching.views import known_or, stored_rows, time
 from tierline.store.usage import BESIDE, KEEP_ALIVE, StoredRequest, UsageStore
 
-Facts = Callable[[str, str], ModelFacts]
+FactsLookup = Callable[[str, str], ModelFacts]
 """Facts of a model by its name and provider."""
 _LOST = ("miss", "partial")
 
 
 def stats(
-    requests: Iterable[StoredRequest], facts: Facts, titles: Mapping[str, str] | None = None
+    requests: Iterable[StoredRequest], facts: FactsLookup, titles: Mapping[str, str] | None = None
 ) -> p.Stats:
     """Sums per session, the one used last first, and over all. ``requests`` oldest first."""
     by_session: dict[str, list[StoredRequest]] = {}
@@ -28,7 +28,7 @@ def stats(
 
 
 def _session(
-    session_id: str, requests: list[StoredRequest], facts: Facts, titles: Mapping[str, str]
+    session_id: str, requests: list[StoredRequest], facts: FactsLookup, titles: Mapping[str, str]
 ) -> p.SessionStats:
     found = p.SessionStats(session_id=session_id, title=titles.get(session_id, ""))
     before: StoredRequest | None = None
@@ -73,7 +73,7 @@ def _add_ping(found: p.SessionStats, request: StoredRequest) -> None:
     found.saved -= request.cost or 0.0
 
 
-def _averted(before: StoredRequest, request: StoredRequest, facts: Facts) -> float:
+def _averted(before: StoredRequest, request: StoredRequest, facts: FactsLookup) -> float:
     """The cost of a pause that keep-alive averted, if it outlasted the cache's shortest
     lifetime.
     """
@@ -109,7 +109,9 @@ def _total(sessions: Iterable[p.SessionStats]) -> p.SessionStats:
 MAX_REQUESTS = 2_000
 
 
-def requests(store: UsageStore, session_id: str, limit: int, facts: Facts) -> p.RequestStatsResult:
+def requests(
+    store: UsageStore, session_id: str, limit: int, facts: FactsLookup
+) -> p.RequestStatsResult:
     """The newest requests of a session that turns made, oldest first. Blocking."""
     wanted = min(max(limit, 1), MAX_REQUESTS)
     found = store.last(session_id, wanted)[::-1]
@@ -120,7 +122,7 @@ def requests(store: UsageStore, session_id: str, limit: int, facts: Facts) -> p.
     )
 
 
-def _request(one: StoredRequest, facts: Facts) -> p.RequestStats:
+def _request(one: StoredRequest, facts: FactsLookup) -> p.RequestStats:
     priced = one.cost is not None and one.uncached_cost is not None
     return p.RequestStats(
         turn_id=one.turn_id,

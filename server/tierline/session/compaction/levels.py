@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from tierline.errors import TierlineError
 from tierline.history import actions
-from tierline.history.compaction import Case, Outline
+from tierline.history.compaction import CompactionKind, CompactionPlan
 from tierline.history.selection import Strategy
 from tierline.history.summarise import SummaryProblem
 from tierline.memory.levels import LevelSummary
@@ -74,8 +74,8 @@ class LevelSummaries:
                     continue
                 self._tried.add(summary.id)
                 share = summary.original_tokens // _SHARE
-                outline = Outline(
-                    Case.SUMMARIZE,
+                outline = CompactionPlan(
+                    CompactionKind.SUMMARIZE,
                     "a task is finished",
                     covers=summary.groups,
                     zone=messages,
@@ -87,7 +87,9 @@ class LevelSummaries:
         except Exception:
             log.exception("The memory levels could not be summarised")
 
-    async def _one(self, summariser: Summariser, summary: LevelSummary, outline: Outline) -> None:
+    async def _one(
+        self, summariser: Summariser, summary: LevelSummary, outline: CompactionPlan
+    ) -> None:
         place = self._conversation.session_id, self._conversation.branch
         try:
             text = await summariser.summary(outline)

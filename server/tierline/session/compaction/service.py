@@ -25,9 +25,9 @@ from tierline.history.compaction import (
     NOTHING,
     SUMMARY_SHARE,
     VERBATIM_SHARE,
-    Case,
+    CompactionKind,
+    CompactionPlan,
     CompactionSettings,
-    Outline,
     Size,
     outline,
     should_compact,
@@ -322,20 +322,22 @@ class CompactionService:
         planned = await asyncio.to_thread(
             outline, work.messages, work.settings, work.size, boundary
         )
-        if planned.case is Case.NONE:
+        if planned.case is CompactionKind.NONE:
             return self._nothing(work, planned)
-        written = await summariser.summary(planned) if planned.case is Case.SUMMARIZE else ""
+        written = (
+            await summariser.summary(planned) if planned.case is CompactionKind.SUMMARIZE else ""
+        )
         text = planned.text(written)
         card = Summary("", "", text, frozenset(planned.covers))
         if text and work.size([summary_message(work.place[0], card)]) >= planned.zone_tokens:
-            if planned.case is Case.TRUNCATE:
+            if planned.case is CompactionKind.TRUNCATE:
                 return self._nothing(work, NOTHING)
             raise SummaryProblem("longer", "The summary was no shorter than what it replaces.")
         action = actions.summarise(text, planned.covers, planned.case, planned.keeps)
         async with self._conversation.changes:
             if not self._unchanged(work, planned):
                 meanwhile = "The conversation changed meanwhile."
-                return self._nothing(work, Outline(Case.NONE, meanwhile))
+                return self._nothing(work, CompactionPlan(CompactionKind.NONE, meanwhile))
             if problem := await self._conversation.act(action):
                 raise TierlineError("storage", problem, "The history is as it was.")
         return await self._finish(work, planned, text)
@@ -350,7 +352,7 @@ class CompactionService:
             words=words,
         )
 
-    async def _finish(self, work: _Work, planned: Outline, text: str) -> p.CompactionResult:
+    async def _finish(self, work: _Work, planned: CompactionPlan, text: str) -> p.CompactionResult:
         after = await self._tokens()
         self._left[work.place] = after
         self._failed.discard(work.place)
@@ -358,7 +360,7 @@ class CompactionService:
         await self._composer.purge_history()
         newest = self._conversation.timeline().summaries
         result = p.CompactionResult(
-            case="truncate" if planned.case is Case.TRUNCATE else "summarize",
+            case="truncate" if planned.case is CompactionKind.TRUNCATE else "summarize",
             reason=planned.reason,
             compaction_id=newest[-1].id if newest else "",
             summary=text,
@@ -379,7 +381,7 @@ class CompactionService:
         self._bus.context_changed()
         return result
 
-    def _nothing(self, work: _Work, planned: Outline) -> p.CompactionResult:
+    def _nothing(self, work: _Work, planned: CompactionPlan) -> p.CompactionResult:
         self._left[work.place] = work.tokens
         self.note = planned.reason
         self._bus.publish(p.CompactionNone(planned.reason))
@@ -407,7 +409,7 @@ class CompactionService:
             found.summary,
         )
 
-    def _unchanged(self, work: _Work, planned: Outline) -> bool:
+    def _unchanged(self, work: _Work, planned: CompactionPlan) -> bool:
         """True if the messages to be replaced are still there: the user may have undone or
         switched.
         """

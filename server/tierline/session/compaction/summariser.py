@@ -14,7 +14,7 @@ from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
 from tierline.context.strict import strict
 from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary
 from tierline.history.boundaries import model as asked
-from tierline.history.compaction import Outline
+from tierline.history.compaction import CompactionPlan
 from tierline.history.extract import extractive_summary
 from tierline.history.messages import Message
 from tierline.history.summarise import (
@@ -75,7 +75,7 @@ class Summariser:
             return SAFE_BOUNDARY
         return asked.parse(answer, len(shown), first=first)
 
-    async def summary(self, outline: Outline) -> str:
+    async def summary(self, outline: CompactionPlan) -> str:
         """The text that stands for the outline's zone, shorter than it.
 
         Raises:
@@ -92,7 +92,7 @@ class Summariser:
                     raise
         raise AssertionError  # the loop returns or raises
 
-    def _extract(self, outline: Outline) -> str:
+    def _extract(self, outline: CompactionPlan) -> str:
         text = extractive_summary(
             outline.zone,
             budget_tokens=outline.budget_tokens,
@@ -103,7 +103,7 @@ class Summariser:
             raise SummaryProblem("empty", "There was nothing to extract a summary from.")
         return text
 
-    async def _written(self, outline: Outline, divisor: int) -> str:
+    async def _written(self, outline: CompactionPlan, divisor: int) -> str:
         _, facts = await self.models.provider_named(self.settings.model)
         budget = outline.budget_tokens
         window = min(facts.max_input_tokens, facts.window - self._room(budget, facts.window))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tierline import protocol as p
-from tierline.history.usage import Figures, TurnUsage, turn_usage
+from tierline.history.usage import TurnUsage, UsageFigures, turn_usage
 
 
 def finished_event(
@@ -59,7 +59,7 @@ def cut_off_usage(found: p.CacheReport, *, reported: bool) -> p.UsageInfo:
     )
 
 
-def _info(figures: Figures) -> p.UsageInfo:
+def _info(figures: UsageFigures) -> p.UsageInfo:
     return p.UsageInfo(
         input_tokens=figures.input,
         output_tokens=figures.output,

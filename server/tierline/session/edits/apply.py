@@ -33,7 +33,7 @@ SETTLE_SECONDS = 2.0
 
 
 @frozen
-class Fit:
+class EditCheck:
     """The result of an edit on the file's current text."""
 
     proposal: Proposal
@@ -58,7 +58,7 @@ class EditApplier:
         self._workbench = workbench
         self._snapshots = snapshots
 
-    def fit(self, edit: Edit) -> Fit | str:
+    def fit(self, edit: Edit) -> EditCheck | str:
         """The result of an edit on the file's current text, or why it no longer fits. Blocking."""
         if edit.info.create:
             return self._fit_new(edit)
@@ -71,7 +71,7 @@ class EditApplier:
             )
         content, dirty = current
         if edit.proposal is not None and content.text == edit.proposal.before:
-            return Fit(edit.proposal, content, dirty)
+            return EditCheck(edit.proposal, content, dirty)
         now = content.sha256
         if now == edit.result:
             return f"{path} says already what the edit would make of it."
@@ -80,15 +80,15 @@ class EditApplier:
             return f"{path} has changed, and the edit no longer fits. {again.reason}"
         if now == edit.base:
             edit.proposal = again
-        return Fit(again, content, dirty)
+        return EditCheck(again, content, dirty)
 
-    def _fit_new(self, edit: Edit) -> Fit | str:
+    def _fit_new(self, edit: Edit) -> EditCheck | str:
         if os.path.lexists(edit.place.path) or self._opened(edit) is not None:
             return f"{edit.info.path} exists by now."
         if why := self._loader.refusal(edit.place):
             return why.message
         made = create(edit.content)
-        return Fit(made, None, False) if isinstance(made, Proposal) else made.reason
+        return EditCheck(made, None, False) if isinstance(made, Proposal) else made.reason
 
     async def apply(
         self,

@@ -18,7 +18,7 @@ from tierline.workspace.loader import Loader
 
 log = logging.getLogger(__name__)
 
-MOST_KEPT = 200
+MAX_KEPT = 200
 """Edits of a conversation that can still be looked at."""
 
 
@@ -42,7 +42,7 @@ class EditBook:
     async def add(self, edit: Edit) -> None:
         """Add a new edit."""
         self.edits[edit.info.id] = edit
-        while len(self.edits) > MOST_KEPT:
+        while len(self.edits) > MAX_KEPT:
             del self.edits[next(iter(self.edits))]
         await self.keep(edit, editlog.proposed(edit))
 
@@ -63,7 +63,7 @@ class EditBook:
         """Load the edits of the current conversation from the log."""
         kept = self._conversation.timeline().edits
         self.edits.clear()
-        for data in itertools.islice(kept.values(), max(0, len(kept) - MOST_KEPT), None):
+        for data in itertools.islice(kept.values(), max(0, len(kept) - MAX_KEPT), None):
             edit = await asyncio.to_thread(self._recalled, data)
             if edit is None:
                 continue

@@ -13,7 +13,7 @@ from tierline.context.filetext import FileFacts
 from tierline.context.refusals import Refusal
 from tierline.context.text import clip
 from tierline.context.tiers.base import AppliedEdit
-from tierline.context.tiers.own import UNSAVED, told
+from tierline.context.tiers.model_edits import UNSAVED, told
 from tierline.session.edits.edit import Edit
 from tierline.tools.reading import told as in_words
 from tierline.tools.registry import ToolOutput
@@ -32,7 +32,7 @@ applied at once.
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 """Call ids that are sent as they are to every provider (``context.strict``)."""
 _QUESTION_LINES = 25
-MOST_NAME = 255
+MAX_NAME = 255
 
 
 def refused(key: str) -> str:
@@ -50,8 +50,8 @@ def unfit(key: str) -> str:
     """
     if visible_text(key) != key or "\t" in key or "\n" in key:
         return "the name of a new file may not have line ends or invisible characters in it."
-    if any(len(part.encode("utf-8", "replace")) > MOST_NAME for part in key.split("/")):
-        return f"a name may have {MOST_NAME} bytes at most."
+    if any(len(part.encode("utf-8", "replace")) > MAX_NAME for part in key.split("/")):
+        return f"a name may have {MAX_NAME} bytes at most."
     return ""
 
 

@@ -18,7 +18,7 @@ from tierline.context.text import sha256
 from tierline.session.edits.edit import Edit
 from tierline.workspace.paths import ResolvedPath
 
-MOST_CHARACTERS = 1_000_000
+MAX_CHARACTERS = 1_000_000
 """Characters of a proposal that is stored; a larger one cannot be decided in a later run."""
 ALTERED = (
     "It held a credential, which is not written to disk, so it did not survive the restart. Ask "
@@ -47,7 +47,7 @@ def proposed(edit: Edit) -> dict[str, Any]:
         "hunks": [[hunk.line, hunk.before, hunk.after] for hunk in info.hunks],
     }
     text = _canonical(proposal)
-    if len(text) <= MOST_CHARACTERS:
+    if len(text) <= MAX_CHARACTERS:
         data |= {**proposal, "digest": sha256(text)}
     return data | outcome(edit)
 
@@ -98,24 +98,7 @@ def recalled(data: Mapping[str, Any], place: ResolvedPath, uri: str) -> Edit | N
     whole = known and sha256(_canonical(proposal)) == data.get("digest")
     blocks, hunks, content = _read(proposal) if known else ((), [], "")
     _choose(hunks, data)
-    info = p.EditInfo(
-        id=str(data["edit"]),
-        turn_id=str(data["turn"]),
-        message_id=str(data["message"]),
-        call_id=str(data["call"]),
-        path=place.key,
-        uri=uri,
-        state=state,
-        create=data.get("create") is True,
-        added=_count(data.get("added")),
-        removed=_count(data.get("removed")),
-        hunks=hunks,
-        accepted=[n for n in _list(data.get("accepted")) if isinstance(n, int)],
-        reason=_word(data.get("reason")),
-        review="open" if data.get("review") == "open" else "",
-    )
-    if data.get("review") == "kept":
-        info.review = "kept"
+    info = _info(data, place.key, uri, state, hunks)
     if state == "open" and not whole:
         info.state, info.reason = "expired", ALTERED if known else TOO_LARGE
     shown = [_word(v) for v in _list(data.get("shown"))][:2]
@@ -136,6 +119,30 @@ def recalled(data: Mapping[str, Any], place: ResolvedPath, uri: str) -> Edit | N
         kept=_word(data.get("kept")),
         shown=(shown[0], shown[1]) if len(shown) == 2 else ("", ""),
     )
+
+
+def _info(
+    data: Mapping[str, Any], path: str, uri: str, state: p.EditState, hunks: list[p.EditHunk]
+) -> p.EditInfo:
+    info = p.EditInfo(
+        id=str(data["edit"]),
+        turn_id=str(data["turn"]),
+        message_id=str(data["message"]),
+        call_id=str(data["call"]),
+        path=path,
+        uri=uri,
+        state=state,
+        create=data.get("create") is True,
+        added=_count(data.get("added")),
+        removed=_count(data.get("removed")),
+        hunks=hunks,
+        accepted=[n for n in _list(data.get("accepted")) if isinstance(n, int)],
+        reason=_word(data.get("reason")),
+        review="open" if data.get("review") == "open" else "",
+    )
+    if data.get("review") == "kept":
+        info.review = "kept"
+    return info
 
 
 def choose(edit: Edit, data: Mapping[str, Any]) -> bool:

@@ -33,7 +33,7 @@ from tierline.errors import TierlineError
 from tierline.session.conversation import Conversation
 from tierline.session.edits import feedback as words
 from tierline.session.edits import log as editlog
-from tierline.session.edits.apply import EditApplier, Fit
+from tierline.session.edits.apply import EditApplier, EditCheck
 from tierline.session.edits.book import EditBook
 from tierline.session.edits.edit import Edit
 from tierline.session.edits.feedback import refused
@@ -220,10 +220,10 @@ class EditService:
             TierlineError: ``not_found``; ``conflict`` if neither text is known any more.
         """
         edit = self._find(params.id)
-        found: Fit | str = ""
+        found: EditCheck | str = ""
         if edit.info.state == "open":
             found = await asyncio.to_thread(self._applier.fit, edit)
-        if isinstance(found, Fit):
+        if isinstance(found, EditCheck):
             shown, stale = found.proposal, found.proposal != edit.proposal
         elif edit.proposal is not None:
             shown, stale = edit.proposal, bool(found)
@@ -244,7 +244,7 @@ class EditService:
             found = await asyncio.to_thread(self._applier.fit, edit)
             if edit.undecided():
                 edit.info.reason = found if isinstance(found, str) else ""
-                if isinstance(found, Fit):
+                if isinstance(found, EditCheck):
                     edit.show(found.proposal)
 
     @property
@@ -252,13 +252,13 @@ class EditService:
         """True if an edit waits for a decision."""
         return any(edit.undecided() for edit in self._book.edits.values())
 
-    def places(self, key: str) -> list[tuple[p.EditInfo, Fit]]:
+    def places(self, key: str) -> list[tuple[p.EditInfo, EditCheck]]:
         """The open edits of a file that fit it, with where their hunks are now. Blocking."""
         found = []
         for edit in self._book.present():
             if edit.undecided() and edit.info.path == key and not edit.info.create:
                 now = self._applier.fit(edit)
-                if isinstance(now, Fit):
+                if isinstance(now, EditCheck):
                     edit.show(now.proposal)
                     found.append((edit.info, now))
         return found

@@ -87,7 +87,7 @@ class ImportExport:
                 "Formats that are read: aider's chat history, Claude Code's session files, Copilot "
                 "Chat's export, ChatGPT's conversations.json, and Tierline's own export as JSON.",
             )
-        taken, rest = found[: foreign.MOST_CONVERSATIONS], found[foreign.MOST_CONVERSATIONS :]
+        taken, rest = found[: foreign.MAX_CONVERSATIONS], found[foreign.MAX_CONVERSATIONS :]
         for one in taken:
             await self._history.new(p.NewSessionParams("keep"))
             await asyncio.to_thread(self._write, one)
@@ -103,7 +103,7 @@ class ImportExport:
             left_out=[f"{count:,} {what}" for what, count in left.items()],
         )
 
-    def _write(self, one: foreign.Foreign) -> None:
+    def _write(self, one: foreign.ForeignConversation) -> None:
         messages: list[Message] = []
         group = ""
         for said in one.said:

@@ -24,10 +24,10 @@ from tierline.history.messages import HistoryRole, Message, Status
 from tierline.history.selection import Strategy
 from tierline.memory import view as views
 from tierline.memory.levels import Budgets, Level, LevelSummary
-from tierline.memory.recall import Recalled, of_summarised, recall, render
+from tierline.memory.recall import RecalledPiece, of_summarised, recall, render
 from tierline.memory.state import Memory
 from tierline.memory.turns import TurnCache
-from tierline.memory.view import Compress, Keeper, Told
+from tierline.memory.view import CompressCommand, MemoryBuilder, ModelSummary
 from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
 from tierline.session.models import ModelService
@@ -51,7 +51,7 @@ class MemoryView:
 
     messages: tuple[Message, ...] | None
     """The conversation as levels; None if it is sent as it is."""
-    recalled: tuple[Recalled, ...]
+    recalled: tuple[RecalledPiece, ...]
     room: int
     """Tokens for retrieved pieces."""
 
@@ -97,7 +97,7 @@ class MemoryService:
         self._conversation = conversation
         self._models = models
         self._meaning = meaning
-        self._keeper: Keeper | None = None
+        self._keeper: MemoryBuilder | None = None
         self._key: tuple[Any, ...] = ()
         self._lock = threading.Lock()
         self._turns = TurnCache()
@@ -201,7 +201,7 @@ class MemoryService:
 
     def _work(self, messages: list[Message], prompt: str, window: int) -> MemoryView:
         memory = self._memory(messages, window)
-        pieces: tuple[Recalled, ...] = ()
+        pieces: tuple[RecalledPiece, ...] = ()
         if prompt.strip():
             pieces = recall(
                 memory,
@@ -239,8 +239,8 @@ class MemoryService:
     def _memory(self, messages: list[Message], window: int) -> Memory:
         facts = self._models.facts()
         timeline = self._conversation.timeline()
-        forced = [Compress(group) for group in timeline.compressed]
-        told = [Told(*one) for one in timeline.told]
+        forced = [CompressCommand(group) for group in timeline.compressed]
+        told = [ModelSummary(*one) for one in timeline.told]
         budgets = budgets_of(self._preferences.settings.memory).within(
             int(window * SHARE_OF_WINDOW)
         )
@@ -248,7 +248,7 @@ class MemoryService:
         with self._lock:
             if self._keeper is None or key != self._key:
                 counter = self._models.counter()
-                self._keeper, self._key = Keeper(budgets, counter.count), key
+                self._keeper, self._key = MemoryBuilder(budgets, counter.count), key
             return self._keeper.memory(messages, forced, told)
 
     def _shown(self, memory: Memory) -> p.MemoryStats:

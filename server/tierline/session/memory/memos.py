@@ -16,7 +16,7 @@ from tierline import protocol as p
 from tierline.context.items import Item, Section
 from tierline.errors import TierlineError
 from tierline.memory import memos as rules
-from tierline.memory.memos import Memo, MemoDraft, Ranked, Scope
+from tierline.memory.memos import Memo, MemoDraft, RankedMemo, Scope
 from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
 from tierline.session.redaction import redact
@@ -150,7 +150,7 @@ class MemoService:
         """Every memo of both scopes."""
         return await self._pool("")
 
-    def relevant(self, prompt: str) -> list[Ranked]:
+    def relevant(self, prompt: str) -> list[RankedMemo]:
         """The memos that go with a prompt: at most five, none for fillers. Blocking. Never raises:
         a turn does not depend on memos.
         """
@@ -211,7 +211,7 @@ class MemoService:
         return when
 
 
-def memo_items(found: Sequence[Ranked], count: Callable[[str], int]) -> tuple[Item, ...]:
+def memo_items(found: Sequence[RankedMemo], count: Callable[[str], int]) -> tuple[Item, ...]:
     """Memos as items of a prompt's tail, the best first. The first one has the note about memos, so
     it is the last to leave if there is no room.
     """

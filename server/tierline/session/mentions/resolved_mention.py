@@ -10,7 +10,7 @@ from tierline.workspace.loader import LoadedFile
 
 LARGE_TOKENS = 8_000
 """The user is asked about a mention of more tokens than this, as about a folder."""
-MOST_CHARACTERS = 60_000
+MAX_CHARACTERS = 60_000
 """Characters of one text that a mention adds; the rest is left out, with a note."""
 
 

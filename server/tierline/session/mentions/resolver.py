@@ -21,7 +21,7 @@ from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService, rendered
 from tierline.session.memory.memos import MemoService
 from tierline.session.mentions import texts
-from tierline.session.mentions.resolved_mention import MOST_CHARACTERS, ResolvedMention, unresolved
+from tierline.session.mentions.resolved_mention import MAX_CHARACTERS, ResolvedMention, unresolved
 from tierline.session.mentions.words import SpecialKind
 from tierline.session.models import ModelService
 from tierline.session.redaction import redacted
@@ -321,7 +321,7 @@ class MentionResolver:
         last_line: int = 0,
     ) -> ResolvedMention:
         """A text to attach, without credentials, with its size."""
-        clean, notices = await redacted(clip(sent, MOST_CHARACTERS + 1_000))
+        clean, notices = await redacted(clip(sent, MAX_CHARACTERS + 1_000))
         attached = p.Attachment(
             kind=kind,
             label=" ".join(label.split())[:_MAX_LABEL],

@@ -10,7 +10,7 @@ from tierline.context.fences import fence, render_path
 from tierline.context.text import clip, clip_end, well_formed
 from tierline.history.messages import Message
 from tierline.history.parser import text_of
-from tierline.session.mentions.resolved_mention import MOST_CHARACTERS
+from tierline.session.mentions.resolved_mention import MAX_CHARACTERS
 
 MAX_PROBLEMS = 100
 _MAX_MESSAGE = 1_000
@@ -48,7 +48,7 @@ def problems(
 def terminal(text: str, label: str) -> str:
     """The end of a terminal's text, without the sequences that colour it."""
     plain = _CONTROL.sub("", _OVERWRITTEN.sub("", well_formed(text))).replace("\r", "")
-    shown = clip_end(plain.strip("\n"), MOST_CHARACTERS)
+    shown = clip_end(plain.strip("\n"), MAX_CHARACTERS)
     name = f" {render_path(clip(label, _MAX_NAME))}" if label else ""
     cut = ", its end" if len(shown) < len(plain.strip("\n")) else ""
     return f"Text of the terminal{name}{cut}:\n" + fence(shown + "\n")
@@ -69,6 +69,6 @@ def session(title: str, messages: Iterable[Message]) -> str:
 
 
 def bounded(text: str) -> tuple[str, bool]:
-    """At most ``MOST_CHARACTERS`` of a text, and whether it was cut."""
-    shown = clip(text, MOST_CHARACTERS)
+    """At most ``MAX_CHARACTERS`` of a text, and whether it was cut."""
+    shown = clip(text, MAX_CHARACTERS)
     return shown, len(shown) < len(text)

@@ -20,8 +20,8 @@ from tierline.context.prompt import PromptBlock, Thinking, ToolSpec
 from tierline.context.tiers.base import AppliedEdit, CacheState, Signals
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
+from tierline.history.rendered_history import FormCache, write
 from tierline.history.selection import Strategy, select
-from tierline.history.written import KnownForms, write
 from tierline.session.memory.levels import MemoryView
 from tierline.session.retrieval.semantic import SemanticRanking
 from tierline.session.retrieval.service import AutomaticContext
@@ -96,7 +96,7 @@ class ItemCache:
     keeps the values cached in them (``Item.memo``).
     """
 
-    atoms: KnownForms = field(factory=KnownForms)
+    atoms: FormCache = field(factory=FormCache)
     _items: dict[str, Item] = field(factory=dict)
     _fits: tuple[object, ...] = ()
 

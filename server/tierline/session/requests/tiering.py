@@ -16,16 +16,16 @@ from tierline.config import CacheConfig
 from tierline.context.blocks import Maker
 from tierline.context.text import sha256
 from tierline.context.tiers.base import CacheState, StabilityPolicy
-from tierline.context.tiers.counter import Counter
-from tierline.context.tiers.fixed import Fixed
-from tierline.context.tiers.log_structured import LogStructured
+from tierline.context.tiers.counter import CounterPolicy
+from tierline.context.tiers.fixed import FixedPolicy
+from tierline.context.tiers.log_structured import LogStructuredPolicy
 from tierline.disk.folder import make
 
 log = logging.getLogger(__name__)
 
 MAX_FILES, MAX_BYTES = 16, 64 * 1024 * 1024
 """Records on disk and their total bytes; the oldest are deleted."""
-MOST_KEPT = 4
+MAX_KEPT = 4
 """Records in memory."""
 _END = ".json"
 
@@ -33,10 +33,10 @@ _END = ".json"
 def policy(settings: CacheConfig, count: Callable[[str], int]) -> StabilityPolicy:
     """The policy that the settings name."""
     if settings.policy == "counter":
-        return Counter()
+        return CounterPolicy()
     if settings.policy == "fixed":
-        return Fixed()
-    return LogStructured(count=count, ttl=settings.ttl)
+        return FixedPolicy()
+    return LogStructuredPolicy(count=count, ttl=settings.ttl)
 
 
 @frozen
@@ -107,7 +107,7 @@ class SentState:
             self._begun = {}
             self._kept.pop(line, None)
             self._kept[line] = sent
-            while len(self._kept) > MOST_KEPT:
+            while len(self._kept) > MAX_KEPT:
                 self._kept.pop(next(iter(self._kept)))
 
     def _newest(self, line: CacheLine) -> CacheState:

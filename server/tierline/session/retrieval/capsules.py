@@ -133,7 +133,7 @@ class CapsuleService:
             log.warning("Capsules cannot be read: %s", error)
             return ""
         fresh = (c for c in rules.anchors(known.values(), ranks) if not self._stale(c))
-        return rules.render_anchors(list(itertools.islice(fresh, rules.MOST_ANCHORS)))
+        return rules.render_anchors(list(itertools.islice(fresh, rules.MAX_ANCHORS)))
 
     # --- helpers ---------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import define, field
 
 from tierline import protocol as p
-from tierline.context.tiers.forecast import Cold, Forecast, input_cost
+from tierline.context.tiers.forecast import ColdReason, Forecast, input_cost
 from tierline.session.caching.service import CacheService
 from tierline.session.consents import ConsentDecision, ConsentService
 from tierline.session.conversation import Conversation
@@ -17,7 +17,7 @@ from tierline.store.usage import SpendingTotals
 
 USUAL_OUTPUT = 500
 """Assumed tokens of a reply as long as the session has none."""
-_WHY: dict[Cold, str] = {
+_WHY: dict[ColdReason, str] = {
     "first": "it is the first of this session",
     "model": "another model answers than before",
     "changed": "its beginning is another than before",

@@ -14,13 +14,13 @@ from attrs import field, frozen
 
 from tierline.context.items import Item, Section
 from tierline.context.tiers import updates
-from tierline.context.tiers.base import AppliedEdit, Kind
-from tierline.context.tiers.logstate import Based, Logged
-from tierline.context.tiers.own import Known
+from tierline.context.tiers.base import AppliedEdit, PieceKind
+from tierline.context.tiers.logstate import BaseVersion, LogEntry
+from tierline.context.tiers.model_edits import KnownVersions
 
 
 @frozen
-class Changes:
+class DocumentUpdates:
     """The possible updates of one request."""
 
     docs: tuple[Item, ...]
@@ -31,16 +31,16 @@ class Changes:
     number: int
     """Number of the request."""
     count: Callable[[str], int]
-    _memo: dict[tuple[str, str, str], Logged] = field(factory=dict, eq=False, repr=False)
+    _memo: dict[tuple[str, str, str], LogEntry] = field(factory=dict, eq=False, repr=False)
     """Updates by key and version, cached: the ways of one request share most of them."""
 
     def since(
         self,
-        known: Known,
-        base: Sequence[Based],
-        earlier: Sequence[Logged],
+        known: KnownVersions,
+        base: Sequence[BaseVersion],
+        earlier: Sequence[LogEntry],
         talk: Sequence[Item],
-    ) -> list[Logged]:
+    ) -> list[LogEntry]:
         """The updates from what the model knows by the base, ``earlier`` updates and results, to
         the current documents. ``talk`` is the conversation before them.
         """
@@ -61,32 +61,32 @@ class Changes:
             for doc in changed
         ]
 
-    def _gone(self, key: str, section: Section, path: str) -> Logged:
+    def _gone(self, key: str, section: Section, path: str) -> LogEntry:
         text = updates.gone(path or key)
-        return Logged(key, "", self.count(text), Kind.GONE, text, section, path, self.number)
+        return LogEntry(key, "", self.count(text), PieceKind.GONE, text, section, path, self.number)
 
-    def _made(self, doc: Item) -> Logged:
+    def _made(self, doc: Item) -> LogEntry:
         """A file that the model created came into the context: its call has the text."""
         text = updates.made(updates.of_item(doc))
-        return Logged(
-            doc.key, doc.sha256, self.count(text), Kind.CONFIRMED, text, doc.section, doc.path,
+        return LogEntry(
+            doc.key, doc.sha256, self.count(text), PieceKind.CONFIRMED, text, doc.section, doc.path,
             self.number,
         )  # fmt: skip
 
-    def _again(self, doc: Item) -> Logged:
+    def _again(self, doc: Item) -> LogEntry:
         """The model's own edits were undone: the document is again that of the base."""
         text = updates.again(updates.of_item(doc), first=True)
-        return Logged(
-            doc.key, doc.sha256, self.count(text), Kind.DELTA, text, doc.section, doc.path,
+        return LogEntry(
+            doc.key, doc.sha256, self.count(text), PieceKind.DELTA, text, doc.section, doc.path,
             self.number,
         )  # fmt: skip
 
-    def _changed(self, doc: Item, known: str, path: str, talk: Sequence[Item]) -> Logged:
+    def _changed(self, doc: Item, known: str, path: str, talk: Sequence[Item]) -> LogEntry:
         edit = self._applied(doc, known, talk)
         memo = (doc.key, known, edit.reference if edit is not None else "")
         if memo not in self._memo:
             kind, text = self._said_of(doc, known, path, edit)
-            self._memo[memo] = Logged(
+            self._memo[memo] = LogEntry(
                 doc.key, doc.sha256, self.count(text), kind, text, doc.section, doc.path,
                 self.number,
             )  # fmt: skip
@@ -94,10 +94,10 @@ class Changes:
 
     def _said_of(
         self, doc: Item, known: str, path: str, edit: AppliedEdit | None
-    ) -> tuple[Kind, str]:
+    ) -> tuple[PieceKind, str]:
         """The text of an update, the same at every request as long as the document is."""
         key = f"update {type(self).__name__} {known} {path} {edit.reference if edit else ''}"
-        words: tuple[Kind, str] | None = doc.memo.get(key)
+        words: tuple[PieceKind, str] | None = doc.memo.get(key)
         if words is None:
             words = self._words(doc, known, path, edit)
             if known in self.texts:
@@ -106,13 +106,13 @@ class Changes:
 
     def _words(
         self, doc: Item, known: str, path: str, edit: AppliedEdit | None
-    ) -> tuple[Kind, str]:
+    ) -> tuple[PieceKind, str]:
         now = updates.of_item(doc)
         if known not in self.texts:
-            return Kind.FULL, updates.full(now)
+            return PieceKind.FULL, updates.full(now)
         before = updates.content_of(doc.key, path, self.texts[known])
         if edit is not None and before.name == now.name and before.plain and now.plain:
-            return Kind.CONFIRMED, updates.confirmed(before, now, edit.reference)
+            return PieceKind.CONFIRMED, updates.confirmed(before, now, edit.reference)
         return updates.change(before, now)
 
     def _applied(self, doc: Item, known: str, talk: Sequence[Item]) -> AppliedEdit | None:

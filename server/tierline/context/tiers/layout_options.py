@@ -18,9 +18,9 @@ from tierline.context.prefix import bound
 from tierline.context.prompt import Ttl
 from tierline.context.tiers import outdated
 from tierline.context.tiers.base import (
-    Kind,
-    Parts,
     Piece,
+    PieceKind,
+    PlanParts,
     Pricing,
     RequestContext,
     Tier,
@@ -28,18 +28,18 @@ from tierline.context.tiers.base import (
     place_of,
     rewritten,
 )
-from tierline.context.tiers.changes import Changes
 from tierline.context.tiers.cost import LayoutSize
+from tierline.context.tiers.document_updates import DocumentUpdates
 from tierline.context.tiers.logstate import (
-    Based,
-    Logged,
+    BaseVersion,
+    LogEntry,
     LogState,
     based_piece,
     said_piece,
     update_piece,
     versions,
 )
-from tierline.context.tiers.own import Known, Versions, among, told_in
+from tierline.context.tiers.model_edits import KnownVersions, VersionIndex, among, told_in
 
 TIER_HAZARDS = ((Tier.L0, 0.04), (Tier.L1, 0.10), (Tier.L2, 0.25))
 """Upper limits of hazard: a document goes into the first tier whose limit is above its hazard, else
@@ -48,7 +48,7 @@ into L3.
 
 
 @frozen(order=True)
-class Cut:
+class RewritePoint:
     """Where a rewrite begins: at a tier of the base, or at an entry of the log."""
 
     tier: Tier
@@ -59,7 +59,7 @@ class Cut:
         return f"{self.tier}:{self.place}" if self.place else str(self.tier)
 
 
-ALL = Cut(Tier.L0)
+ALL = RewritePoint(Tier.L0)
 """Everything is written anew."""
 FRESH_TURNS, HALVED = 5, 4.0
 """Thinking of the newest five turns is worth its whole price; for every four turns before, half of
@@ -70,19 +70,19 @@ KEPT_VERSIONS = 8
 
 
 @frozen
-class Way:
+class LayoutOption:
     """One way to send the request."""
 
-    cut: Cut | None
+    cut: RewritePoint | None
     """Where rewriting begins; None if nothing is rewritten."""
-    base: tuple[Based, ...]
+    base: tuple[BaseVersion, ...]
     talk: tuple[Item, ...]
     """The conversation as it is sent this way."""
-    unchanged: tuple[Logged, ...]
+    unchanged: tuple[LogEntry, ...]
     """Entries of the log that stay as they were sent."""
-    appended: Callable[[], tuple[Logged, ...]]
+    appended: Callable[[], tuple[LogEntry, ...]]
     """Entries after them. There may be thousands, and only the chosen way needs them."""
-    updates: tuple[Logged, ...]
+    updates: tuple[LogEntry, ...]
     """The updates among all of them, in the log's order."""
     ended: int
     """Entries of the log up to the end of the newest earlier request that can be read from the
@@ -102,17 +102,17 @@ class Way:
         return len(self.unchanged)
 
     @cached_property
-    def log(self) -> tuple[Logged, ...]:
+    def log(self) -> tuple[LogEntry, ...]:
         """The whole log."""
         return (*self.unchanged, *self.appended())
 
 
 @frozen
-class Request:
+class LayoutInput:
     """One request while it is arranged."""
 
     head: tuple[Item, ...]
-    parts: Parts
+    parts: PlanParts
     state: LogState
     number: int
     clock: RequestContext
@@ -120,7 +120,7 @@ class Request:
     ttl: Ttl
     """Lifetime of cache entries."""
     hazards: Mapping[str, float]
-    changes: Changes
+    changes: DocumentUpdates
     cold: bool = False
     """Nothing can be read from the cache."""
     other_model: bool = False
@@ -130,11 +130,11 @@ class Request:
     limit: float = outdated.LIMIT
     """Share of outdated text above which a rewrite happens whatever it costs."""
 
-    def keep(self) -> Way:
+    def keep(self) -> LayoutOption:
         """The way that leaves everything as it was sent and appends."""
         return self._way(None, self.state.base, self._unchanged)
 
-    def rewrite(self, cut: Cut) -> Way:
+    def rewrite(self, cut: RewritePoint) -> LayoutOption:
         """The way that rewrites from a place on: items in their rewritten form, documents in their
         current versions, without the updates that become needless.
         """
@@ -146,12 +146,12 @@ class Request:
         return self._way(cut, (*kept, *self._based(rest, cut.tier)), ())
 
     @cached_property
-    def _unchanged(self) -> tuple[Logged, ...]:
+    def _unchanged(self) -> tuple[LogEntry, ...]:
         """The beginning of the log that is still valid: up to the first entry of the conversation
         that was removed or differs.
         """
         talk, log = self.parts.talk, self.state.log
-        place, most, said = 0, len(talk), Kind.ITEM
+        place, most, said = 0, len(talk), PieceKind.ITEM
         for index, entry in enumerate(log):
             if entry.kind is not said:
                 continue
@@ -160,7 +160,7 @@ class Request:
             place += 1
         return log
 
-    def _based(self, docs: Iterable[Item], lowest: Tier) -> list[Based]:
+    def _based(self, docs: Iterable[Item], lowest: Tier) -> list[BaseVersion]:
         """Documents in their tiers, by hazard relative to size within each."""
         placed = []
         for doc in docs:
@@ -168,23 +168,27 @@ class Request:
             tier = next((t for t, limit in TIER_HAZARDS if risk < limit), Tier.L3)
             tier = max(tier, lowest)
             rank = (tier, place_of(doc), round(risk / max(doc.tokens, 1), 9), doc.key)
-            entry = Based(doc.key, doc.section, tier, doc.sha256, doc.tokens, doc.path, self.number)
+            entry = BaseVersion(
+                doc.key, doc.section, tier, doc.sha256, doc.tokens, doc.path, self.number
+            )
             placed.append((rank, entry))
         return [entry for _, entry in sorted(placed, key=lambda pair: pair[0])]
 
     @cached_property
-    def _versions(self) -> Versions:
-        return Versions(self._have())
+    def _versions(self) -> VersionIndex:
+        return VersionIndex(self._have())
 
     @cached_property
     def _told(self) -> list[tuple[int, Item]]:
         """The items of the conversation that may tell of applied edits, with their indexes."""
         return among(self.parts.talk)
 
-    def _known(self, base: Iterable[Based], kept: int) -> Known:
+    def _known(self, base: Iterable[BaseVersion], kept: int) -> KnownVersions:
         """The versions that the model has after ``kept`` entries of the log."""
         now, texts = {entry.key: entry.sha for entry in base}, self._versions.texts
-        known = Known(self._versions, now, {key: sha for key, sha in now.items() if sha in texts})
+        known = KnownVersions(
+            self._versions, now, {key: sha for key, sha in now.items() if sha in texts}
+        )
         there = [(place, update) for place, update in self.state.updates if place < kept]
         known.read(there, [one for one in self._told if one[0] < kept - len(there)])
         return known
@@ -212,7 +216,9 @@ class Request:
         talk, anew = self.parts.talk, self.clock.anew
         return [(n, item.key) for n, item in enumerate(talk) if item.key in anew] if anew else []
 
-    def _way(self, cut: Cut | None, base: tuple[Based, ...], kept: tuple[Logged, ...]) -> Way:
+    def _way(
+        self, cut: RewritePoint | None, base: tuple[BaseVersion, ...], kept: tuple[LogEntry, ...]
+    ) -> LayoutOption:
         earlier = [entry for i, entry in self.state.updates if i < len(kept)]
         said = len(kept) - len(earlier)
         head, rest = self.parts.talk[:said], self.parts.talk[said:]
@@ -232,7 +238,7 @@ class Request:
         known.follow([one for one in told if one[0] < place])
         changes = self.changes.since(known, base, earlier, (*head, *rest[:place]))
 
-        def appended() -> tuple[Logged, ...]:
+        def appended() -> tuple[LogEntry, ...]:
             return (*map(self._said, rest[:place]), *changes, *map(self._said, rest[place:]))
 
         ended = self._ended(len(kept))
@@ -242,7 +248,7 @@ class Request:
         read = front + stays + logged[ended]
         fresh += sum(entry.tokens for entry in changes)
         total = front + sum(b.tokens for b in base) + logged[len(kept)] + fresh
-        return Way(
+        return LayoutOption(
             cut=cut,
             base=base,
             talk=(*head, *rest),
@@ -265,7 +271,7 @@ class Request:
         if not behind:
             return place
         now = {doc.key: doc.sha256 for doc in self.parts.docs}
-        after = Known(self._versions, dict(now))
+        after = KnownVersions(self._versions, dict(now))
         after.follow(behind)
         return place if after.now == now else sum(not item.volatile for item in rest)
 
@@ -275,8 +281,8 @@ class Request:
         groups = list(dict.fromkeys(item.group for item in self.parts.talk if item.group))
         return {group: thinking_weight(age) for age, group in enumerate(reversed(groups))}
 
-    def _said(self, item: Item) -> Logged:
-        return Logged(
+    def _said(self, item: Item) -> LogEntry:
+        return LogEntry(
             item.key, item.sha256, item.tokens,
             section=item.section, path=item.path, since=self.number,
         )  # fmt: skip
@@ -294,7 +300,7 @@ class Request:
         )
         return max(alive, default=0)
 
-    def too_much(self, way: Way, part: float = 1.0) -> bool:
+    def too_much(self, way: LayoutOption, part: float = 1.0) -> bool:
         """True if the request would have more outdated text than this part of the limits."""
         return outdated.too_much(
             way.base,
@@ -308,7 +314,7 @@ class Request:
 
     # --- the result ------------------------------------------------------------------------------
 
-    def texts(self, chosen: Way) -> dict[str, str]:
+    def texts(self, chosen: LayoutOption) -> dict[str, str]:
         """The texts that the next arrangement may need."""
         have = self._have()
         needed = {b.sha for b in chosen.base} | set(versions(chosen.base, chosen.updates).values())
@@ -320,7 +326,7 @@ class Request:
         written += [sha for one in told if (sha := self._versions.sha(one.path, one.after)) in have]
         return {sha: have[sha] for sha in sorted(needed | set(written[-KEPT_VERSIONS:]))}
 
-    def checkpoint(self, chosen: Way) -> int:
+    def checkpoint(self, chosen: LayoutOption) -> int:
         """Number of entries of the log up to the end of the newest rewrite; 0 if there was none."""
         if chosen.cut is not None and self.state.log:
             return len(chosen.log)
@@ -330,7 +336,7 @@ class Request:
     def _have(self) -> dict[str, str]:
         return {**self.state.texts, **{doc.sha256: doc.text for doc in self.parts.docs}}
 
-    def pieces(self, chosen: Way) -> tuple[list[Piece], tuple[int, ...]]:
+    def pieces(self, chosen: LayoutOption) -> tuple[list[Piece], tuple[int, ...]]:
         """The pieces of a way, and where breakpoints go, the most useful first: the end of this
         request, of the base, of the newest rewrite, of tier L0, of the previous request. If the
         last is too far from the end of this one for the provider's look-back, it comes second.
@@ -352,7 +358,7 @@ class Request:
         ]
         log = [
             said_piece(next(talk))
-            if e.kind is Kind.ITEM
+            if e.kind is PieceKind.ITEM
             else update_piece(
                 e,
                 stale=newest[e.key] is not e,

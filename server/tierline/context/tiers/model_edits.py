@@ -22,7 +22,7 @@ from attrs import define, field, frozen
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.context.fences import render_file
 from tierline.context.items import Item
-from tierline.context.tiers.logstate import Logged
+from tierline.context.tiers.logstate import LogEntry
 from tierline.context.tiers.updates import content_of, version
 
 TOOL = "propose_edit"
@@ -43,7 +43,7 @@ def told(path: str, versions: tuple[str, str]) -> str:
 
 
 @frozen
-class ToldEdit:
+class ReportedEdit:
     """An edit, as named in its result. ``before`` is empty if it created the file."""
 
     path: str
@@ -56,9 +56,9 @@ class ToldEdit:
         return f"file:{self.path}"
 
 
-def told_in(item: Item) -> tuple[ToldEdit, ...]:
+def told_in(item: Item) -> tuple[ReportedEdit, ...]:
     """The edits in the results of a conversation's item."""
-    found: tuple[ToldEdit, ...] | None = item.memo.get("told")
+    found: tuple[ReportedEdit, ...] | None = item.memo.get("told")
     if found is None:
         blocks = [b.block for m in item.messages for b in m.blocks]
         calls = {b.id: b for b in blocks if isinstance(b, ToolUse) and b.name == TOOL}
@@ -68,13 +68,13 @@ def told_in(item: Item) -> tuple[ToldEdit, ...]:
     return found
 
 
-def _told(result: ToolResult, call: ToolUse) -> Iterable[ToldEdit]:
+def _told(result: ToolResult, call: ToolUse) -> Iterable[ReportedEdit]:
     said = result.content[0] if result.content else None
     text = said.text.removesuffix(UNSAVED) if isinstance(said, Text) else ""
     if m := _TOLD.fullmatch(text):
-        yield ToldEdit(m[3], m[1], m[2])
+        yield ReportedEdit(m[3], m[1], m[2])
     elif (m := _CREATED.fullmatch(text)) and version(str(call.input.get("content", ""))) == m[1]:
-        yield ToldEdit(m[2], "", m[1])
+        yield ReportedEdit(m[2], "", m[1])
 
 
 def among(items: Sequence[Item]) -> list[tuple[int, Item]]:
@@ -83,7 +83,7 @@ def among(items: Sequence[Item]) -> list[tuple[int, Item]]:
 
 
 @define
-class Versions:
+class VersionIndex:
     """Known texts, by their items' hashes, and the names of their versions."""
 
     texts: Mapping[str, str]
@@ -108,10 +108,10 @@ class Versions:
 
 
 @define
-class Known:
+class KnownVersions:
     """The versions that the model knows at a place of the conversation: item hash by key."""
 
-    versions: Versions
+    versions: VersionIndex
     now: dict[str, str] = field(factory=dict)
     whole: dict[str, str] = field(factory=dict)
     """The newest versions that a difference can start from. A version that changed again before a
@@ -154,7 +154,7 @@ class Known:
                     self.told.add(edit.key)
 
     def read(
-        self, updates: Iterable[tuple[int, Logged]], items: Iterable[tuple[int, Item]]
+        self, updates: Iterable[tuple[int, LogEntry]], items: Iterable[tuple[int, Item]]
     ) -> None:
         """Advance to the end of the log: ``updates`` with their indexes in it, and ``items`` with
         theirs in the conversation.

@@ -16,17 +16,17 @@ from tierline.context.blocks import Text
 from tierline.context.items import Item, MessageForm, PromptNote, Section
 from tierline.context.prefix import bound
 from tierline.context.transcript import Transcript
-from tierline.history.groups import KnownAtoms, atomic, atoms_of, results
+from tierline.history.groups import AtomCache, atomic, atoms_of, results
 from tierline.history.messages import Message
-from tierline.history.truncation import DEFAULTS, Limits, limits, shorten
+from tierline.history.truncation import DEFAULTS, TruncationLimits, limits, shorten
 
 
 @define
-class KnownForms:
+class FormCache:
     """Atoms of the last request in both forms; an unchanged atom stays the same item."""
 
-    sent: KnownAtoms = field(factory=dict)
-    anew: KnownAtoms = field(factory=dict)
+    sent: AtomCache = field(factory=dict)
+    anew: AtomCache = field(factory=dict)
 
     def clear(self) -> None:
         """Forget everything."""
@@ -35,7 +35,7 @@ class KnownForms:
 
 
 @frozen
-class Written:
+class RenderedHistory:
     """A conversation, ready to be planned."""
 
     items: tuple[Item, ...]
@@ -54,7 +54,7 @@ class Written:
 class _Style:
     """One way to write messages down."""
 
-    allowed: Limits
+    allowed: TruncationLimits
     """Characters of tool results."""
     bare: frozenset[str]
     """Ids of messages that go without their thinking."""
@@ -82,8 +82,8 @@ def write(
     *,
     group_id: str,
     count: Callable[[Any], int],
-    known: KnownForms,
-) -> Written:
+    known: FormCache,
+) -> RenderedHistory:
     """Put a conversation into the form in which it was sent; new messages get the form that is due.
 
     ``tail`` are volatile texts. One that is in the conversation already, word for word, is not sent
@@ -112,7 +112,7 @@ def write(
             anew[item.key] = None
             spent.setdefault(note.after, []).append(item)
     placed = (one for item in history for one in (item, *spent.get(item.key, ())))
-    return Written(tuple(placed), tuple(tail), anew)
+    return RenderedHistory(tuple(placed), tuple(tail), anew)
 
 
 def _long(message: Message) -> bool:
@@ -129,7 +129,7 @@ def _anew(
     fresh: _Style,
     group_id: str,
     count: Callable[[Any], int],
-    known: KnownAtoms,
+    known: AtomCache,
 ) -> dict[str, Item | None]:
     """The items that a rewrite would change. They are mostly few, so only those are made."""
     other = {

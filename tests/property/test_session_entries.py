@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from support.histories import event, msg
 from tierline.history.codec import encode
 from tierline.history.events import EventKind, LogEvent
-from tierline.history.kept import Kept
 from tierline.history.messages import Message
+from tierline.history.session_entries import SessionEntries
 from tierline.history.timeline import timeline
-from tierline.history.usage import Packed
+from tierline.history.usage import PackedReflection
 
 BRANCHES = st.sampled_from(["main", "b", "c"])
 DATA: dict[str, Any] = {
@@ -56,7 +56,7 @@ def entries(draw: st.DrawFn) -> Message | LogEvent:
 @settings(max_examples=400)
 @given(st.lists(entries(), max_size=40))
 def test_the_timeline_is_that_of_the_whole_log(log: list[Message | LogEvent]) -> None:
-    kept = Kept()
+    kept = SessionEntries()
     for entry in log:
         kept.add(entry)
     now, whole = timeline(kept.entries), timeline(log)
@@ -69,7 +69,7 @@ def test_the_timeline_is_that_of_the_whole_log(log: list[Message | LogEvent]) ->
 
 
 def test_ten_thousand_toggles_of_a_pin_are_one_entry() -> None:
-    kept = Kept()
+    kept = SessionEntries()
     kept.add(msg(1, "user", "text"))
     for number in range(10_000):
         kept.add(event(number, EventKind.FILES, files=[{"path": "a.py", "pin": number % 2}]))
@@ -81,7 +81,7 @@ def test_ten_thousand_toggles_of_a_pin_are_one_entry() -> None:
 
 def test_a_setting_is_overtaken_unless_its_branch_is_there_because_of_it() -> None:
     def left(*log: Message | LogEvent) -> list[str]:
-        kept = Kept()
+        kept = SessionEntries()
         for entry in log:
             kept.add(entry)
         return [entry.id for entry in kept.entries]
@@ -103,10 +103,12 @@ def test_a_setting_is_overtaken_unless_its_branch_is_there_because_of_it() -> No
 
 def test_packed_data_reads_like_what_it_was_made_of() -> None:
     data: dict[str, Any] = {"group": "g1", "calls": ["é"], "n": {"deep": None}}
-    packed = Packed(data)
+    packed = PackedReflection(data)
     assert packed == data and len(packed) == 3 and list(packed) == list(data)
     assert packed.get("none", 7) == 7 and dict(packed) == data
-    kept = Kept()
+    kept = SessionEntries()
     kept.add(event(1, EventKind.REFLECTION, **data))
     (only,) = kept.entries
-    assert isinstance(only, LogEvent) and isinstance(only.data, Packed) and only.data == data
+    assert (
+        isinstance(only, LogEvent) and isinstance(only.data, PackedReflection) and only.data == data
+    )

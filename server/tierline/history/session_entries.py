@@ -16,7 +16,7 @@ from attrs import define, field
 from tierline.history.events import EventKind, LogEvent
 from tierline.history.messages import Message
 from tierline.history.timeline import MAIN
-from tierline.history.usage import Packed
+from tierline.history.usage import PackedReflection
 
 WHOLE = frozenset({EventKind.FILES, EventKind.URLS, EventKind.SCRATCHPAD})
 """Kinds whose events replace all earlier ones: the newest counts."""
@@ -27,7 +27,7 @@ REMEMBERED = 1_000
 
 
 @define
-class Kept:
+class SessionEntries:
     """A session's entries in the order of its log, without those that were replaced."""
 
     entries: list[Message | LogEvent] = field(factory=list)
@@ -52,7 +52,7 @@ class Kept:
         if entry.kind == EventKind.FORK:
             self._branches.add(str(entry.data.get("branch")))
         if entry.kind in PACKED:
-            return attrs.evolve(entry, data=Packed(entry.data))
+            return attrs.evolve(entry, data=PackedReflection(entry.data))
         if entry.kind in WHOLE:
             self._overtake(entry.kind)
             if known:  # otherwise the branch is there because of it

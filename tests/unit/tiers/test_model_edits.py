@@ -10,8 +10,8 @@ from attrs import evolve
 from support.bodyreader import read
 from support.tierworld import POLICIES, World
 from tierline.context.blocks import ToolUse
-from tierline.context.tiers.base import Arrangement, Kind, Pricing
-from tierline.context.tiers.own import told
+from tierline.context.tiers.base import Arrangement, PieceKind, Pricing
+from tierline.context.tiers.model_edits import told
 
 BIG = "".join(f"value_{i} = compute({i})\n" for i in range(400))
 OTHER = "".join(f"other_{i} = {i}\n" for i in range(400))
@@ -25,14 +25,14 @@ def begun() -> World:
     return made
 
 
-def sent(made: World) -> list[tuple[str, Kind]]:
+def sent(made: World) -> list[tuple[str, PieceKind]]:
     """Send what is there. Returns the updates, and checks that the body says what all files say."""
     made.now += 20
     arranged: Arrangement = made.arrange()
     body = made.body(arranged)
     assert read(body).files == made.files
     made.sent = arranged.next
-    return [(p.key, p.kind) for p in arranged.pieces if p.kind is not Kind.ITEM]
+    return [(p.key, p.kind) for p in arranged.pieces if p.kind is not PieceKind.ITEM]
 
 
 def edit(made: World, number: int, path: str = "a.py", new: str = "done") -> None:
@@ -58,9 +58,9 @@ def test_what_others_change_later_is_said_from_there_on() -> None:
     sent(made)
     made.files["a.py"] += "more = 1\n"
     made.ask("And now?")
-    assert sent(made) == [("file:a.py", Kind.DELTA)]
+    assert sent(made) == [("file:a.py", PieceKind.DELTA)]
     edit(made, 8)
-    assert sent(made) == [("file:a.py", Kind.DELTA)], "the one that stands there already"
+    assert sent(made) == [("file:a.py", PieceKind.DELTA)], "the one that stands there already"
 
 
 def test_an_edit_that_was_undone_is_said() -> None:
@@ -69,7 +69,7 @@ def test_an_edit_that_was_undone_is_said() -> None:
     sent(made)
     made.files["a.py"] = BIG
     made.ask("And now?")
-    assert sent(made) == [("file:a.py", Kind.DELTA)]
+    assert sent(made) == [("file:a.py", PieceKind.DELTA)]
 
 
 def test_an_edit_that_was_undone_before_a_long_pause_is_said() -> None:
@@ -83,20 +83,20 @@ def test_an_edit_that_was_undone_before_a_long_pause_is_said() -> None:
     made.edits.clear()
     made.now += 4000
     made.ask("After a long pause?")
-    assert sent(made) == [("file:a.py", Kind.DELTA)]
+    assert sent(made) == [("file:a.py", PieceKind.DELTA)]
 
 
 def test_an_edit_that_others_changed_before_it_was_sent_is_said() -> None:
     made = begun()
     edit(made, 7)
     made.files["a.py"] = made.files["a.py"].replace("done(7)", "nearly(7)")
-    assert sent(made) == [("file:a.py", Kind.DELTA)], "against what was sent last"
+    assert sent(made) == [("file:a.py", PieceKind.DELTA)], "against what was sent last"
     edit(made, 8)
     made.files["a.py"] = made.files["a.py"].replace("done(8)", "compute(8)")
     made.now += 20
     arranged = made.arrange()
     assert read(made.body(arranged)).files == made.files
-    (*_, said) = [p.text for p in arranged.pieces if p.kind is not Kind.ITEM]
+    (*_, said) = [p.text for p in arranged.pieces if p.kind is not PieceKind.ITEM]
     assert re.fullmatch(r"Update: a\.py is \w{8} again\.\n", said)
 
 
@@ -107,7 +107,7 @@ def test_a_branch_without_the_edit_is_told_of_the_file() -> None:
     made.turns[-1].atoms.clear()
     made.turns[-1].names.clear()
     made.ask("Another way?")
-    assert sent(made) == [("file:a.py", Kind.DELTA)]
+    assert sent(made) == [("file:a.py", PieceKind.DELTA)]
 
 
 @pytest.mark.parametrize("restart", [True, False])
@@ -130,7 +130,7 @@ def test_a_file_that_comes_later_comes_as_it_is() -> None:
     sent(made)
     made.files["b.py"] = text
     edit(made, 5, "b.py")
-    assert sent(made)[-1] == ("file:b.py", Kind.FULL)
+    assert sent(made)[-1] == ("file:b.py", PieceKind.FULL)
 
 
 def test_an_edit_back_to_what_the_base_has_is_followed_both_ways() -> None:
@@ -159,7 +159,7 @@ def test_such_words_in_a_file_that_was_read_are_no_result() -> None:
     made = begun()
     made.look(told("a.py", ("00000000", "11111111")))
     made.files["a.py"] += "more = 1\n"
-    assert sent(made) == [("file:a.py", Kind.DELTA)]
+    assert sent(made) == [("file:a.py", PieceKind.DELTA)]
 
 
 # --- files that the model created -----------------------------------------------------------------
@@ -175,11 +175,13 @@ def test_a_file_that_the_model_created_is_not_sent_again() -> None:
     made = begun()
     created(made)
     made.ask("And now?")
-    assert sent(made) == [("file:new.py", Kind.CONFIRMED)]
+    assert sent(made) == [("file:new.py", PieceKind.CONFIRMED)]
     assert NEW not in _said(made)
     made.files["new.py"] += "more = 1\n"
     made.ask("And now?")
-    assert sent(made)[-1] == ("file:new.py", Kind.DELTA), "the user's change, against the model's"
+    assert sent(made)[-1] == ("file:new.py", PieceKind.DELTA), (
+        "the user's change, against the model's"
+    )
     made.model_edit("new.py", "new_3 = 3\n", "new_3 = 4\n", named=True)
     made.ask("And now?")
     assert len(sent(made)) == 2, "an edit of it is told by its result"
@@ -190,7 +192,7 @@ def test_a_created_file_that_the_model_edited_before_it_came_is_its_own() -> Non
     created(made)
     made.model_edit("new.py", "new_3 = 3\n", "new_3 = 4\n", named=True)
     made.ask("And now?")
-    assert sent(made) == [("file:new.py", Kind.CONFIRMED)]
+    assert sent(made) == [("file:new.py", PieceKind.CONFIRMED)]
 
 
 def test_a_created_file_that_comes_later_is_confirmed_then() -> None:
@@ -201,7 +203,7 @@ def test_a_created_file_that_comes_later_is_confirmed_then() -> None:
     made.restart()
     made.files["new.py"] = NEW
     made.ask("Look at it.")
-    assert sent(made) == [("file:new.py", Kind.CONFIRMED)]
+    assert sent(made) == [("file:new.py", PieceKind.CONFIRMED)]
 
 
 def test_a_created_file_that_somebody_changed_is_sent() -> None:
@@ -209,7 +211,7 @@ def test_a_created_file_that_somebody_changed_is_sent() -> None:
     created(made)
     made.files["new.py"] += "more = 1\n"
     made.ask("And now?")
-    assert sent(made) == [("file:new.py", Kind.FULL)]
+    assert sent(made) == [("file:new.py", PieceKind.FULL)]
 
 
 def test_a_created_file_that_goes_and_comes_back_is_followed() -> None:
@@ -218,13 +220,16 @@ def test_a_created_file_that_goes_and_comes_back_is_followed() -> None:
     sent(made)
     del made.files["new.py"]
     made.ask("Undone.")
-    assert sent(made)[-1] == ("file:new.py", Kind.GONE)
+    assert sent(made)[-1] == ("file:new.py", PieceKind.GONE)
     created(made, "short = 1\n")
     made.ask("And now?")
-    assert sent(made)[-1] == ("file:new.py", Kind.CONFIRMED), "the second one, not the first"
+    assert sent(made)[-1] == ("file:new.py", PieceKind.CONFIRMED), "the second one, not the first"
     made.files["other.py"] = made.files.pop("new.py")
     made.ask("Renamed.")
-    assert sorted(sent(made)[-2:]) == [("file:new.py", Kind.GONE), ("file:other.py", Kind.FULL)]
+    assert sorted(sent(made)[-2:]) == [
+        ("file:new.py", PieceKind.GONE),
+        ("file:other.py", PieceKind.FULL),
+    ]
 
 
 def test_a_created_file_is_sent_where_its_call_is_not() -> None:
@@ -235,7 +240,7 @@ def test_a_created_file_is_sent_where_its_call_is_not() -> None:
     made.turns[-1].names.clear()
     made.summary = "A file was created."
     made.ask("After a compaction?")
-    assert ("file:new.py", Kind.CONFIRMED) not in sent(made)
+    assert ("file:new.py", PieceKind.CONFIRMED) not in sent(made)
     assert NEW.splitlines()[-1] in _said(made)
 
 
@@ -250,7 +255,7 @@ def test_a_created_file_is_sent_where_its_call_has_another_text() -> None:
     said = evolve(asked, blocks=(evolve(asked.blocks[0], block=cut),))
     made.turns[-1].atoms[-1] = (said, result)
     made.ask("And now?")
-    assert sent(made) == [("file:new.py", Kind.FULL)]
+    assert sent(made) == [("file:new.py", PieceKind.FULL)]
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -263,7 +268,7 @@ def test_a_rewrite_puts_a_created_file_into_the_base_as_it_is(named: bool) -> No
     forced = evolve(made.moment(), forced=True)
     arranged = made.policy.arrange(made.items(), made.sent, forced, Pricing.of(made.facts))
     assert read(made.body(arranged)).files == made.files
-    assert not [p for p in arranged.pieces if p.kind is not Kind.ITEM]
+    assert not [p for p in arranged.pieces if p.kind is not PieceKind.ITEM]
 
 
 def _said(made: World) -> str:
