@@ -160,7 +160,7 @@ class _Live:
         tidy = request.rewrite(ALL)
         if place == 0:
             return choice
-        way = choice.way
+        way = choice.option
         if self.plan is not None:
             cut = self.plan[place]
             way = request.keep() if cut is None else request.rewrite(cut)
@@ -169,7 +169,7 @@ class _Live:
         common = tidy.layout.total * _DEAR.read + said * surcharge
         self.avoidable += way.layout.cost(_DEAR, ttl) - common
         self.prices.append(tidy.layout.cost(_DEAR, ttl) - common)
-        return evolve(choice, way=way, verdicts=choice.verdicts)
+        return evolve(choice, option=way, verdicts=choice.verdicts)
 
     def live(self) -> _Live:
         world = World(LogStructuredPolicy(ttl="5m", limit=1), system="Be brief.")

@@ -44,7 +44,7 @@ class Corrections:
         if prompt is None or said is None or error.code not in _CORRECTABLE:
             return None
         if error.code == "thinking_unknown" and prompt.thinking.drop:
-            return None  # other refusals about thinking are handled in ``Recall``
+            return None  # other refusals about thinking are handled in ``ThinkingRefusals``
         found = refusal(said, self.request.body) if len(self._sent) <= MAX_CORRECTIONS else None
         changed = corrected(self._profile, found) if found is not None else {}
         if found is None or not changed:

@@ -32,7 +32,7 @@ class DocumentUpdates:
     """Number of the request."""
     count: Callable[[str], int]
     _memo: dict[tuple[str, str, str], LogEntry] = field(factory=dict, eq=False, repr=False)
-    """Updates by key and version, cached: the ways of one request share most of them."""
+    """Updates by key and version, cached: the options of one request share most of them."""
 
     def since(
         self,

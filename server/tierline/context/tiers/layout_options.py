@@ -1,5 +1,5 @@
-"""The ways in which the log-structured policy can send a request: append, or rewrite from a place
-on. Each has its size and the part that can still be read from the cache.
+"""The options of the log-structured policy to send a request: append, or rewrite from a place on.
+Each has its size and the part that can still be read from the cache.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ class LayoutOption:
     """Where rewriting begins; None if nothing is rewritten."""
     base: tuple[BaseVersion, ...]
     talk: tuple[Item, ...]
-    """The conversation as it is sent this way."""
+    """The conversation as it is sent then."""
     unchanged: tuple[LogEntry, ...]
     """Entries of the log that stay as they were sent."""
     appended: Callable[[], tuple[LogEntry, ...]]
-    """Entries after them. There may be thousands, and only the chosen way needs them."""
+    """Entries after them. There may be thousands, and only the chosen option needs them."""
     updates: tuple[LogEntry, ...]
     """The updates among all of them, in the log's order."""
     ended: int
@@ -131,19 +131,19 @@ class LayoutInput:
     """Share of outdated text above which a rewrite happens whatever it costs."""
 
     def keep(self) -> LayoutOption:
-        """The way that leaves everything as it was sent and appends."""
-        return self._way(None, self.state.base, self._unchanged)
+        """The option that leaves everything as it was sent and appends."""
+        return self._option(None, self.state.base, self._unchanged)
 
     def rewrite(self, cut: RewritePoint) -> LayoutOption:
-        """The way that rewrites from a place on: items in their rewritten form, documents in their
-        current versions, without the updates that become needless.
+        """The option that rewrites from a place on: items in their rewritten form, documents in
+        their current versions, without the updates that become needless.
         """
         if cut.tier is Tier.LOG:
-            return self._way(cut, self.state.base, self._unchanged[: cut.place])
+            return self._option(cut, self.state.base, self._unchanged[: cut.place])
         kept = tuple(b for b in self.state.base if b.tier < cut.tier)
         there = {b.key for b in kept}
         rest = [doc for doc in self.parts.docs if doc.key not in there]
-        return self._way(cut, (*kept, *self._based(rest, cut.tier)), ())
+        return self._option(cut, (*kept, *self._based(rest, cut.tier)), ())
 
     @cached_property
     def _unchanged(self) -> tuple[LogEntry, ...]:
@@ -216,7 +216,7 @@ class LayoutInput:
         talk, anew = self.parts.talk, self.clock.anew
         return [(n, item.key) for n, item in enumerate(talk) if item.key in anew] if anew else []
 
-    def _way(
+    def _option(
         self, cut: RewritePoint | None, base: tuple[BaseVersion, ...], kept: tuple[LogEntry, ...]
     ) -> LayoutOption:
         earlier = [entry for i, entry in self.state.updates if i < len(kept)]
@@ -300,14 +300,14 @@ class LayoutInput:
         )
         return max(alive, default=0)
 
-    def too_much(self, way: LayoutOption, part: float = 1.0) -> bool:
+    def too_much(self, option: LayoutOption, part: float = 1.0) -> bool:
         """True if the request would have more outdated text than this part of the limits."""
         return outdated.too_much(
-            way.base,
-            way.updates,
+            option.base,
+            option.updates,
             self.parts.docs,
             self._have(),
-            total=way.layout.total + self.clock.tool_tokens,
+            total=option.layout.total + self.clock.tool_tokens,
             limit=self.limit,
             part=part,
         )
@@ -337,7 +337,7 @@ class LayoutInput:
         return {**self.state.texts, **{doc.sha256: doc.text for doc in self.parts.docs}}
 
     def pieces(self, chosen: LayoutOption) -> tuple[list[Piece], tuple[int, ...]]:
-        """The pieces of a way, and where breakpoints go, the most useful first: the end of this
+        """The pieces of an option, and where breakpoints go, the most useful first: the end of this
         request, of the base, of the newest rewrite, of tier L0, of the previous request. If the
         last is too far from the end of this one for the provider's look-back, it comes second.
         """

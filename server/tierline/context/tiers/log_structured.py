@@ -87,8 +87,8 @@ class LogStructuredPolicy:
         ttl, decisions = self._lifetime(sent, request, cause)
         choice = choose(request, ttl, cause)
         decisions += [d for d in (choice.rewrite, *deferred(choice)) if d is not None]
-        way = choice.way
-        pieces, marks = request.pieces(way)
+        option = choice.option
+        pieces, marks = request.pieces(option)
         return Arrangement(
             policy=self.name,
             pieces=tuple(pieces),
@@ -97,7 +97,7 @@ class LogStructuredPolicy:
             next=advance(
                 sent,
                 clock,
-                evolve(parts, talk=way.talk),
+                evolve(parts, talk=option.talk),
                 self.name,
                 ttl=ttl,
                 hazards=evidence,
@@ -105,7 +105,7 @@ class LogStructuredPolicy:
             ),
             decisions=tuple(decisions),
             rewrite=choice.rewrite,
-            changed=way.changed,
+            changed=option.changed,
         )
 
     def purge(self, sent: CacheState, prefix: str) -> CacheState:  # noqa: ARG002
@@ -151,15 +151,15 @@ def _cold_cause(
 
 
 def _next_state(request: LayoutInput, choice: RewriteChoice, head: str) -> LazyState:
-    way = choice.way
+    option = choice.option
     state = LogState(
-        base=way.base,
-        log=way.log,
-        ends=_ends(request, way),
+        base=option.base,
+        log=option.log,
+        ends=_ends(request, option),
         head=head,
-        texts=request.texts(way),
+        texts=request.texts(option),
     )
-    return LazyState(with_rents(state, rents(choice.verdicts, way.cut)))
+    return LazyState(with_rents(state, rents(choice.verdicts, option.cut)))
 
 
 def _with_missed(sent: CacheState, request: LayoutInput, cold: str) -> CacheState:
@@ -192,7 +192,7 @@ def _hazards(
     }
 
 
-def _ends(request: LayoutInput, way: LayoutOption) -> tuple[LogEnd, ...]:
+def _ends(request: LayoutInput, option: LayoutOption) -> tuple[LogEnd, ...]:
     """The ends of earlier requests whose bytes are all in this one, and this one's end. Ends at
     which this request has a breakpoint count as used now.
     """
@@ -200,16 +200,16 @@ def _ends(request: LayoutInput, way: LayoutOption) -> tuple[LogEnd, ...]:
     before = request.state.ends
     if before and not request.goes_on:
         before = (*before[:-1], evolve(before[-1], turn=True))
-    place = request.checkpoint(way)
+    place = request.checkpoint(option)
     ends = [
         evolve(
             end,
-            at=now if end.length in (way.ended, place) else end.at,
+            at=now if end.length in (option.ended, place) else end.at,
             kept=end.length == place,
         )
         for end in before
-        if end.length <= way.kept
+        if end.length <= option.kept
     ]
-    ends.append(LogEnd(len(way.log), now, kept=len(way.log) == place))
+    ends.append(LogEnd(len(option.log), now, kept=len(option.log) == place))
     kept = [end for end in ends[:-MAX_ENDS] if end.kept]
     return (*kept, *ends[-MAX_ENDS:])

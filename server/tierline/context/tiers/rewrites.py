@@ -56,7 +56,7 @@ NAMES = frozenset({"cold", "consolidate", "history", "window", "form"})
 class RewriteChoice:
     """The way to send a request, and why."""
 
-    way: LayoutOption
+    option: LayoutOption
     verdicts: Mapping[RewritePoint, Verdict]
     """The verdict on each considered rewrite, with the accounts to keep."""
     cause: str
@@ -86,24 +86,24 @@ def choose(request: LayoutInput, ttl: Ttl, cause: str) -> RewriteChoice:
     if not cause and keep.layout.read < request.prices.minimum and not _thinking(request):
         cause, request = "small", evolve(request, cold=True)
         keep = request.keep()
-    ways = {cut: request.rewrite(cut) for cut in _cuts(request, keep)}
+    options = {cut: request.rewrite(cut) for cut in _cuts(request, keep)}
     verdicts = {
         cut: weigh(
             RentAccount(request.state.rents.get(str(cut), 0.0)),
             keep.layout,
-            way.layout,
+            option.layout,
             request.prices,
             ttl,
-            thinking=max(way.thinking - keep.thinking, 0),
-            worth=max(way.worth - keep.worth, 0.0),
+            thinking=max(option.thinking - keep.thinking, 0),
+            worth=max(option.worth - keep.worth, 0.0),
         )
-        for cut, way in ways.items()
+        for cut, option in options.items()
     }
     if request.goes_on:
         verdicts = {cut: _deferred(verdict) for cut, verdict in verdicts.items()}
-    chosen = _best(request, ttl, keep, ways, verdicts)
+    chosen = _best(request, ttl, keep, options, verdicts)
     if not request.goes_on and request.too_much(chosen):
-        chosen = _least(request, ttl, ways) or chosen
+        chosen = _least(request, ttl, options) or chosen
         if chosen.cut is not None and not verdicts[chosen.cut].rewrite:
             of_cut = verdicts[chosen.cut]
             told = evolve(of_cut, rewrite=True, code="outdated")
@@ -126,50 +126,50 @@ def accounted(arranged: Arrangement, sent: CacheState, prompt: Prompt) -> Arrang
 
 
 def _without_choice(request: LayoutInput, cause: str) -> RewriteChoice:
-    way = request.rewrite(ALL)
+    option = request.rewrite(ALL)
     code = "window" if request.clock.forced else "cold"
     verdicts = {
         ALL: Verdict(True, "forced" if request.clock.forced else "cold", 0, 0, RentAccount())
     }
     rewrite = None if cause == "first" else _decision(ALL, verdicts[ALL], cause, code)
     if rewrite is not None:
-        rewrite = _with_losses(rewrite, 0 if cause else _cached(request), way.thinking)
-    return RewriteChoice(way, verdicts, cause, rewrite)
+        rewrite = _with_losses(rewrite, 0 if cause else _cached(request), option.thinking)
+    return RewriteChoice(option, verdicts, cause, rewrite)
 
 
 def _best(
     request: LayoutInput,
     ttl: Ttl,
     keep: LayoutOption,
-    ways: Mapping[RewritePoint, LayoutOption],
+    options: Mapping[RewritePoint, LayoutOption],
     verdicts: Mapping[RewritePoint, Verdict],
 ) -> LayoutOption:
     """The best rewrite: a free one first, else the one with the highest rent over price."""
 
-    def cost(way: LayoutOption) -> tuple[float, int]:
-        thinking = max(way.worth - keep.worth, 0.0) * request.prices.thinking
-        return way.layout.cost(request.prices, ttl) + thinking, way.layout.total
+    def cost(option: LayoutOption) -> tuple[float, int]:
+        thinking = max(option.worth - keep.worth, 0.0) * request.prices.thinking
+        return option.layout.cost(request.prices, ttl) + thinking, option.layout.total
 
     free = [cut for cut, v in verdicts.items() if v.code == "free"]
-    best = min(free, key=lambda cut: cost(ways[cut]), default=None)
-    if best is not None and (cost(ways[best]) < cost(keep) or (request.cold and best == ALL)):
-        return ways[best]
+    best = min(free, key=lambda cut: cost(options[cut]), default=None)
+    if best is not None and (cost(options[best]) < cost(keep) or (request.cold and best == ALL)):
+        return options[best]
     due = [cut for cut, v in verdicts.items() if v.code == "due"]
     if due:
-        return ways[max(due, key=lambda cut: (verdicts[cut].ratio, cut))]
+        return options[max(due, key=lambda cut: (verdicts[cut].ratio, cut))]
     return keep
 
 
 def _least(
-    request: LayoutInput, ttl: Ttl, ways: Mapping[RewritePoint, LayoutOption]
+    request: LayoutInput, ttl: Ttl, options: Mapping[RewritePoint, LayoutOption]
 ) -> LayoutOption | None:
     """The cheapest rewrite that removes at least half of the outdated text, so that the next one is
     not needed soon.
     """
-    clean = [way for way in ways.values() if not request.too_much(way, 0.5)]
+    clean = [option for option in options.values() if not request.too_much(option, 0.5)]
     worth = request.prices.thinking
     return min(
-        clean, key=lambda way: way.layout.cost(request.prices, ttl) + way.worth * worth,
+        clean, key=lambda option: option.layout.cost(request.prices, ttl) + option.worth * worth,
         default=None,
     )  # fmt: skip
 
@@ -270,5 +270,5 @@ def deferred(choice: RewriteChoice) -> list[Decision]:
     return [
         _decision(cut, verdict, choice.cause, "consolidate")
         for cut, verdict in choice.verdicts.items()
-        if cut != choice.way.cut and not cut.place and not verdict.rewrite
+        if cut != choice.option.cut and not cut.place and not verdict.rewrite
     ]
