@@ -38,6 +38,9 @@ async def test_a_file_that_the_model_created_is_confirmed_and_followed(
         assert f"Update: {PATH} is {version(NEW)} as you made it." in json.dumps(body)
         assert json.dumps(body).count("value_79 = 79") == 1, "in its call alone"
         assert read(body).files[PATH] == NEW
+        plan = await editor.ask("plan/get", p.PlanParams())
+        (planned,) = [e.tokens for e in plan.entries if e.key == f"file:{PATH}" and e.included]
+        assert planned < 40, "what is said of it, not what stands in the call"
         editor.type_in(PATH, NEW + "more = 1\n")
         editor.documents[editor.uri(PATH)].save()
         await editor.chat("I changed it.")

@@ -20,7 +20,7 @@ from tierline.context.plan import FRAME_KEY, ContextPlan, plan
 from tierline.context.prompt import Prompt
 from tierline.context.strict import strict
 from tierline.context.thinking import keep_valid
-from tierline.context.tiers.base import Arrangement, CacheState, Pricing, RequestContext
+from tierline.context.tiers.base import Arrangement, CacheState, Kind, Pricing, RequestContext
 from tierline.context.tiers.rewrites import accounted
 from tierline.session.requests.candidates import Candidates, RequestSnapshot, signals_of
 from tierline.session.requests.tiering import policy
@@ -188,6 +188,22 @@ def _form(
         prompt, _lost = keep_valid(
             strict(prompt, strategy=snapshot.strategy), snapshot.maker, snapshot.refused
         )
-    used = tuple(one for i in items if (one := arranged.changed.get(i.key, i)) is not None)
+    sizes = _in_calls(arranged)
+    used = tuple(
+        evolve(one, tokens=sizes[i.key]) if i.key in sizes else one
+        for i in items
+        if (one := arranged.changed.get(i.key, i)) is not None
+    )
     frame = counter.count(prompt) - sum(item.tokens for item in used)
     return _Form(used, accounted(arranged, sent, prompt), prompt, max(frame, 1), tuple(notices))
+
+
+def _in_calls(arranged: Arrangement) -> dict[str, int]:
+    """Files whose text stands in the model's own calls alone: by key, the tokens of what is said of
+    them.
+    """
+    first: dict[str, Kind] = {}
+    for piece in arranged.pieces:
+        first.setdefault(piece.key, piece.kind)
+    found = {key for key, kind in first.items() if kind is Kind.CONFIRMED}
+    return {key: sum(p.tokens for p in arranged.pieces if p.key == key) for key in found}
