@@ -20,7 +20,7 @@ from tierline.context.plan import FRAME_KEY, ContextPlan, plan
 from tierline.context.prompt import Prompt
 from tierline.context.strict import strict
 from tierline.context.thinking import keep_valid
-from tierline.context.tiers.base import Arrangement, CacheState, Kind, Pricing, RequestContext
+from tierline.context.tiers.base import Arrangement, CacheState, PieceKind, Pricing, RequestContext
 from tierline.context.tiers.rewrites import accounted
 from tierline.session.requests.candidates import Candidates, RequestSnapshot, signals_of
 from tierline.session.requests.tiering import policy
@@ -202,8 +202,8 @@ def _in_calls(arranged: Arrangement) -> dict[str, int]:
     """Files whose text stands in the model's own calls alone: by key, the tokens of what is said of
     them.
     """
-    first: dict[str, Kind] = {}
+    first: dict[str, PieceKind] = {}
     for piece in arranged.pieces:
         first.setdefault(piece.key, piece.kind)
-    found = {key for key, kind in first.items() if kind is Kind.CONFIRMED}
+    found = {key for key, kind in first.items() if kind is PieceKind.CONFIRMED}
     return {key: sum(p.tokens for p in arranged.pieces if p.key == key) for key in found}
