@@ -115,7 +115,11 @@ def measure(scale: float, counter: TokenCounter, turns: int) -> dict[str, Any]:
     limits = Limits(window=10_000_000, max_input_tokens=10_000_000, max_output_tokens=8_192)
     adapter = AnthropicProvider(Endpoint("http://127.0.0.1:1", key="k"))
     facts = counter.model
-    tariff, policy, sent = Pricing.of(facts), LogStructuredPolicy(count=counter.count), CacheState()
+    pricing, policy, sent = (
+        Pricing.of(facts),
+        LogStructuredPolicy(count=counter.count),
+        CacheState(),
+    )
     times: dict[str, list[float]] = {stage: [] for stage in (*STAGES, "total", "cpu")}
     tokens = size = 0
     for turn in range(turns + 2):
@@ -125,7 +129,7 @@ def measure(scale: float, counter: TokenCounter, turns: int) -> dict[str, Any]:
         made = plan(items, limits, model="m", frame_tokens=15, group_id=str(turn))
         marks.append(time.perf_counter())
         moment = RequestContext(1.7e9 + 60.0 * turn, model="m", group_id=items[-1].group)
-        arranged = policy.arrange(made.select(items), sent, moment, tariff)
+        arranged = policy.arrange(made.select(items), sent, moment, pricing)
         sent = arranged.next
         marks.append(time.perf_counter())
         prompt = assemble(

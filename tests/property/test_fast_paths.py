@@ -69,8 +69,8 @@ class Side:
         if not self.hot:
             sent = CacheState.from_json(json.loads(json.dumps(sent.to_json())))
         moment = RequestContext(world.now, world.facts.name, "", world.turns[-1].id, {}, ())
-        tariff = Pricing.of(world.facts)
-        arranged = world.policy.arrange(made.select(items), sent, moment, tariff)
+        pricing = Pricing.of(world.facts)
+        arranged = world.policy.arrange(made.select(items), sent, moment, pricing)
         if accepted:
             world.sent = arranged.next
         prompt = assemble(arranged, facts=world.facts, cache_key="s")

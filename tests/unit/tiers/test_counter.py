@@ -51,8 +51,8 @@ class Requests:
     def send(self, *items: Item, active: str = "now") -> dict[str, Tier]:
         head = Item("system:head", Section.SYSTEM, "head", self.head, "You help.", required=True)
         moment = RequestContext(1000.0 + self.sent.requests, "m", "", active, self.signals)
-        tariff = Pricing(minimum=0, target=self.target)
-        self.last = CounterPolicy().arrange([head, *items], self.sent, moment, tariff)
+        pricing = Pricing(minimum=0, target=self.target)
+        self.last = CounterPolicy().arrange([head, *items], self.sent, moment, pricing)
         self.sent = self.last.next
         return self.tiers()
 
