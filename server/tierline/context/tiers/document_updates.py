@@ -1,9 +1,9 @@
 """The updates that the log needs so that the model has every document's current text (freshness).
 
 A changed document gets a difference or its full text, whichever is shorter. A change that is
-exactly the model's own edit gets one line, unless the call's result says it already (``own.py``). A
-removed document gets a tombstone, a new one its full text, or one line if the model created it.
-``updates.py`` has the texts.
+exactly the model's own edit gets one line, unless the call's result says it already
+(``model_edits.py``). A removed document gets a tombstone, a new one its full text, or one line if
+the model created it. ``updates.py`` has the texts.
 """
 
 from __future__ import annotations
