@@ -73,10 +73,10 @@ for _, mark in ipairs(vim.diagnostic.get(buffer)) do
   table.insert(seen.marks, { mark.lnum, mark.message })
 end
 wait('question', function() return #seen.asked > 0 end)
-seen.taken = act(2, 'Take part 1 of 2')
+seen.taken = act(2, 'Accept part 1 of 2')
 vim.wait(500)
 seen.untouched = vim.api.nvim_buf_get_lines(buffer, 2, 3, false)[1]
-seen.left = act(10, 'Leave out part 2 of 2')
+seen.left = act(10, 'Reject part 2 of 2')
 wait('edit', function() return vim.api.nvim_buf_get_lines(buffer, 2, 3, false)[1] == 'two' end)
 wait('end', function() return finished ~= nil end)
 wait('no marks', function() return #vim.diagnostic.get(buffer) == 0 end)

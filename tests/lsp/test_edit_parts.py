@@ -92,12 +92,12 @@ async def test_parts_are_taken_and_left_where_they_stand(
         editor.type_in("n.txt", text)
         await marks(editor, 3, 11, 18)
         assert not any("part" in title for title in await actions(editor, 9, "quickfix"))
-        await run(editor, (await actions(editor, 3))["Take part 1 of 3"])
-        await run(editor, (await actions(editor, 11, "quickfix"))["Leave out part 2 of 3"])
+        await run(editor, (await actions(editor, 3))["Accept part 1 of 3"])
+        await run(editor, (await actions(editor, 11, "quickfix"))["Reject part 2 of 3"])
         assert not editor.edits, "nothing is applied before all is decided"
         assert "Accept 2 of 3 parts that Tierline proposes" in await actions(editor, 0)
         assert [line for line, _ in await lenses(editor)] == [18, 18]
-        done = await run(editor, (await actions(editor, 18))["Take part 3 of 3"])
+        done = await run(editor, (await actions(editor, 18))["Accept part 3 of 3"])
         assert (done["state"], done["accepted"]) == ("partly", [0, 2])
         await editor.finished(sent.turn_id)
         told = results(model.bodies[1], "openai")["c1"]
@@ -121,7 +121,7 @@ async def test_all_at_once_and_none_at_all(open_editor: Open, workspace: Path) -
         await asked(editor, 2)
         await marks(editor, 5, 15)
         for number, line in ((1, 5), (2, 15)):
-            await run(editor, (await actions(editor, line))[f"Leave out part {number} of 2"])
+            await run(editor, (await actions(editor, line))[f"Reject part {number} of 2"])
         await editor.finished(sent.turn_id)
         told = results(model.bodies[2], "openai")
         assert told["c1"].startswith("Applied as proposed (")
@@ -176,8 +176,8 @@ async def test_choices_in_another_window_are_followed_at_once_and_after_a_reload
         plain.answers = lambda _text, _titles: PARTS
         plain.show("n.txt")
         await marks(plain, 2, 10, 17)
-        await run(plain, (await actions(plain, 2))["Leave out part 1 of 3"])
-        await run(plain, (await actions(plain, 10, "quickfix"))["Take part 2 of 3"])
+        await run(plain, (await actions(plain, 2))["Reject part 1 of 3"])
+        await run(plain, (await actions(plain, 10, "quickfix"))["Accept part 2 of 3"])
 
         def choices() -> list[str]:
             edits = [event.edit for event in cards.bodies(p.EditChanged)]

@@ -135,7 +135,7 @@ async def actions(
     for part in all_parts:
         near = part.first <= span.end.line and span.start.line <= part.last
         if near and len(part.edit.hunks) > 1:
-            for title, take in ((f"Take {part.name}", True), (f"Leave out {part.name}", False)):
+            for title, take in ((f"Accept {part.name}", True), (f"Reject {part.name}", False)):
                 found.append(_action(title, *_choose(part, take), [_diagnostic(part, say)]))
     for info in {part.edit.id: part.edit for part in all_parts}.values():
         wanted = [hunk.index for hunk in info.hunks if hunk.choice != "leave"]
@@ -207,9 +207,9 @@ def _action(
 def _diagnostic(part: OpenHunk, say: Callable[[str], str]) -> lsp.Diagnostic:
     match part.choice:
         case "take":
-            head = f"Tierline proposes, {part.name} (taken):"
+            head = f"Tierline proposes, {part.name} (accepted):"
         case "leave":
-            head = f"Tierline proposes, {part.name} (left out):"
+            head = f"Tierline proposes, {part.name} (rejected):"
         case _:
             head = f"Tierline proposes, {part.name}:"
     lines = [f"- {line}" for line in part.hunk.before.splitlines()]
