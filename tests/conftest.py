@@ -4,6 +4,7 @@ example fails because the machine is busy.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import runpy
@@ -42,6 +43,12 @@ def pytest_configure() -> None:
     site = sys.modules.get("sitecustomize")  # of xdist's workers, who were started from here
     if site is None or site.__file__ != str(RECORDER):
         runpy.run_path(str(RECORDER))
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: the collector need not look at it again with every test."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:

@@ -74,8 +74,12 @@ def stages() -> list[Stage]:
         check("dependency audit", [PYTHON, "tools/audit.py", "--where-offered"], group="slow"),
         check("extension package", ["make", "package"], group="e2e"),
         Stage("client units", ["npm", "run", "--silent", "test"], "vitest", cwd=CLIENT),
-        Stage("python tests", pytest("-n", "2", "-m", "not model", *quick), "pytest"),
         # Neighbours share fixtures, and whoever is done first takes over from the other.
+        Stage(
+            "python tests",
+            pytest("-n", "2", "--dist", "worksteal", "-m", "not model", *quick),
+            "pytest",
+        ),
         Stage(
             "language server",
             pytest("-n", "3", "--dist", "worksteal", "tests/lsp", "tests/panel", "-m", "not model"),
