@@ -302,6 +302,28 @@ describe('what is added from elsewhere', () => {
     expect(await terminals.output('other')).toEqual({ label: 'other', text: '' });
   });
 
+  it('is what the terminal shows while no output of its commands is known', async () => {
+    let clipboard = 'mine';
+    fake.env.clipboard.readText.mockImplementation(async () => clipboard);
+    fake.env.clipboard.writeText.mockImplementation(async (one) => {
+      clipboard = one;
+    });
+    fake.commands.executeCommand.mockImplementation(async (id) => {
+      if (id === 'workbench.action.terminal.copySelection') clipboard = '$ echo 42\n42';
+    });
+    const terminals = new Terminals();
+    const terminal = { name: 'zsh' };
+    fake.window.activeTerminal = terminal;
+    fake.shellExecutions.fire({
+      terminal,
+      execution: { commandLine: { value: 'echo 42' }, read: async function* () {} },
+    });
+    expect(await terminals.output()).toEqual({ label: 'zsh', text: '$ echo 42\n42' });
+    expect(clipboard).toBe('mine');
+    fake.commands.executeCommand.mockImplementation(async () => undefined);
+    expect(await terminals.output()).toEqual({ label: 'zsh', text: '$ echo 42\n' });
+  });
+
   it('are the problems of a file, the worst first', () => {
     const hint = { ...wrong, severity: 3, message: 'unused', code: undefined };
     fake.languages.getDiagnostics.mockReturnValue([

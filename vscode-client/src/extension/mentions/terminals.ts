@@ -29,10 +29,11 @@ export class Terminals implements vscode.Disposable {
   async output(name = ''): Promise<{ label: string; text: string }> {
     const terminal = named(name);
     if (terminal === undefined) return { label: name, text: '' };
-    const recorded = (this.ran.get(terminal) ?? [])
-      .map(({ command, output }) => `$ ${command}\n${output}`)
-      .join('\n');
-    const text = recorded === '' ? await this.screen(terminal) : recorded;
+    const ran = this.ran.get(terminal) ?? [];
+    const recorded = ran.map(({ command, output }) => `$ ${command}\n${output}`).join('\n');
+    // Of a quick command the integration may report no output, or none yet.
+    const known = ran.some(({ output }) => output.trim() !== '');
+    const text = known ? recorded : (await this.screen(terminal)) || recorded;
     return { label: terminal.name, text: tail(text, MOST_CHARACTERS) };
   }
 
