@@ -356,8 +356,8 @@ FAULTS = [
         one(lambda kind: text_error("no such thing", 400)),
         "error",
         "bad_request",
-        "{service} refused the request (HTTP 400): “no such thing”. Report this if it happens "
-        "again; a new chat or another model may work.",
+        "{service} refused the request (HTTP 400): “no such thing”. Change what the answer "
+        "names, or choose another model; your prompt is kept.",
     ),
     Fault(
         "401",

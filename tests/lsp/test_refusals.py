@@ -417,3 +417,19 @@ async def test_a_tool_whose_definition_is_refused_is_left_out_alone(start: Start
         assert offered[0] >= set(names)
         assert offered[4] == offered[5] == offered[0] - set(names)
         assert adapted(editor)[0].endswith("the tool list_files here: it is left out.")
+
+
+async def test_a_call_that_the_model_got_wrong_is_made_again_and_takes_no_tools_away(
+    start: Start,
+) -> None:
+    failed = error(
+        "tool call validation failed: parameters for tool read_file did not match schema",
+        code="tool_use_failed",
+    )
+    with wire_server("openai", [failed, says("openai", "Yes.")]) as model:
+        editor = await start(model)
+        end = await editor.chat("Is it?")
+        assert end.message and end.message.text == "Yes."
+        first, second = model.bodies
+    assert first == second and second["tools"]
+    assert adapted(editor) == []

@@ -15,7 +15,7 @@ from typing import Any
 from tierline.network import Network
 from tierline.providers.base import ProviderError
 from tierline.providers.overflows import Overflow, overflow
-from tierline.providers.refusals import ErrorReply
+from tierline.providers.refusals import BAD_CALL, ErrorReply
 from tierline.providers.thinking_refusals import about_thinking
 from tierline.providers.values import figure, mapping, rows
 
@@ -25,6 +25,7 @@ _KEYS = re.compile(
 _RETRYABLE = frozenset({408, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 _QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "credit_balance_too_low"})
 _SPENT = re.compile(r"credit balance|insufficient[_ ](?:quota|funds|credits)|billing", re.I)
+_BAD_CALL = re.compile(BAD_CALL, re.IGNORECASE)
 _SHOWN = 300
 _UNSENDABLE = {"LocalProtocolError", "UnsupportedProtocol", "InvalidURL"}
 _NETWORK = {"APIConnectionError", "TransportError", "StreamError"}
@@ -106,6 +107,14 @@ def _from_status(
             "Retry, or choose another effort or model.",
             http_status=status,
         )
+    if _BAD_CALL.search(f"{code} {text}"):
+        return RequestFailed(
+            "bad_request",
+            f"The model at {service} made a call that could not be read{said}",
+            "Ask again, or choose another model.",
+            http_status=status,
+            retryable=True,
+        )
     account = _account(service, status, kind, code, text, said, wait)
     return account or _service(service, status, kind, said, headers, wait)
 
@@ -179,7 +188,7 @@ def _service(
     return RequestFailed(
         "bad_request",
         f"{service} refused the request (HTTP {status}){said}",
-        "Report this if it happens again; a new chat or another model may work.",
+        "Change what the answer names, or choose another model; your prompt is kept.",
         http_status=status,
     )
 

@@ -25,6 +25,12 @@ RefusalKind: TypeAlias = Literal[
     "roles",
     "stream",
 ]
+BAD_CALL = (
+    r"tool.?call validation failed|failed to call a function"
+    r"|failed to parse (?:the )?(?:tool|function).?calls?|tool_use_failed|but model called a tool"
+    r"|malformed.?(?:function|tool).?call"
+)
+"""What services say of a call that the model got wrong; the next reply may be right."""
 LIMITS = ("max_tokens", "max_completion_tokens")
 
 
@@ -82,10 +88,15 @@ _TOOLS = re.compile(
 )
 _ABOUT_ONE_CALL = re.compile(
     r"must (?:follow|be followed|be a response|have a corresponding)|preced|immediately after"
-    r"|tool_use`? ids|not have response",
+    r"|tool_use`? ids|not have response|\btool_?use\.(?:input|name|id)\b|\btool_calls[\[.]\d"
+    r"|(?:tool|function) (?:output|results?|responses?)\b"
+    r"|(?:calls and|number of) (?:responses|results)"
+    r"|unexpected (?:tool|function).?call|(?:tool|function).?call arguments|in the next message"
+    r"|was called|number of function"
+    rf"|{BAD_CALL}",
     re.IGNORECASE,
 )
-"""Errors about a result without its call, or the reverse: the model accepts tools."""
+"""Errors about one call, or about a result without its call: the model accepts tools."""
 _TOOL_PLACE = re.compile(
     r"function_?declarations[\[.](\d+)|\btools[\[.](\d+)(?!\]?\.?function_?declarations)",
     re.IGNORECASE,
@@ -220,7 +231,7 @@ def _of_contents(text: str, sent: Mapping[str, Any]) -> ServerRefusal | None:
 def _one_tool(said: ErrorReply, sent: Mapping[str, Any]) -> str:
     """The name of the tool whose definition is refused; empty if the error names none."""
     tools = sent.get("tools")
-    if not isinstance(tools, list):
+    if not isinstance(tools, list) or _ABOUT_ONE_CALL.search(said.text):
         return ""
     names = [str(tool.get("name") or tool.get("function", {}).get("name", "")) for tool in tools]
     text = f"{said.param} {said.text}"

@@ -211,6 +211,17 @@ ABOUT_OTHER_THINGS: list[tuple[int, Any]] = [
     (400, error("An assistant message with 'tool_calls' must be followed by tool messages "
      "responding to each 'tool_call_id'.")),
     (400, error("Missing required parameter: 'messages[0].content'", param="messages[0].content")),
+    (400, error("tool call validation failed: parameters for tool read_file did not match schema: "
+     "errors: [`/start_line`: expected integer, but got string]", code="tool_use_failed")),
+    (400, error("tool call validation failed: attempted to call tool 'read_file' which was not in "
+     "request.tools")),
+    (400, error("No tool output found for function call call_abc.")),
+    (400, error("The tool 'read_file' was called, but its result is not in the next message")),
+    (400, error("Unexpected tool call id call_abc in tool results")),
+    (400, error("Not the same number of function calls and responses")),
+    (400, error("function call arguments must be valid JSON")),
+    (400, error("messages.1.content.0.tool_use.input: Input should be a valid dictionary")),
+    (400, error("messages.5.content.0.tool_use.id: String should match pattern '^[a-z]+$'")),
     (400, error("Invalid request: messages[2].tool_call_id must have a corresponding call")),
 ]
 # fmt: on
