@@ -8,7 +8,7 @@ the same content, and what differs is its order, what is sent again, and the cac
   the user. A file stands where it came in; if others change it, it is sent again in full. That is
   what agents do that read files by tools (the prompt caching of Cline, Roo Code and OpenCode).
   ``IDEAL`` is the same without what they do send again: a file that the model created, when it
-  comes into the chat. It is no tool's, and reported apart.
+  comes into the chat, as an agent may that relies on its own call. It is reported apart.
 * ``three marks``: instructions, then the files as they are now, then the conversation; marks behind
   the instructions, behind the files and at the end, as in the provider's own advice for long
   documents. An edit of a file changes what stands before the conversation.
