@@ -35,7 +35,8 @@ _WORDS = re.compile(
     | max\sinput\slength | `?inputs`?\smust\shave\s(?:less|fewer)
     | `?inputs`?\s(?:tokens\s)?\+\s`?max_new_tokens
     | {_SIZE}\s(?:size|length|tokens?) .{{0,60}} (?:within|between|should\sbe|must\s|at\smost
-        | exceed)
+        | exceed|above\sthe\smax)
+    | request\sbody\s .{{0,20}} exceeds | kv\scache\sis\sfull | memory\sslot\sfor\sthe\sbatch
     | range\sof\s{_SIZE}\slength
     | {_SIZE}\s(?:[\w()]+\s){{0,4}}(?:is|are|was)?\s?(?:too\s(?:long|large|big|many)
         | (?:longer|larger|bigger)\sthan)
@@ -73,7 +74,7 @@ _REPLY_TOO_LONG = re.compile(
 )
 _PER_MINUTE = re.compile(r"request too large.*?limit\D{0,5}[\d,]+", re.IGNORECASE | re.DOTALL)
 _BYTES = re.compile(
-    r"(?P<counted>bytes\s*[:=]\s*\d)|\b[MK]i?B\b|\bbytes\b|payload|entity too large"
+    r"(?P<counted>bytes\s*[:=]\s*\d|message size \d)|\b[MK]i?B\b|\bbytes\b|payload|entity too large"
     r"|body (?:is )?too large|maximum (?:allowed )?size",
     re.IGNORECASE,
 )
@@ -96,7 +97,7 @@ _LIMITS = [
         r"(?:Kontext\w+|context[eo])(?:\s\w+){0,3}?:?\s+N",
         r"(?:最大|上限|限制|不超过|コンテキスト|контекст)\D{0,16}N",
         r"(?:<=|at\smost|cannot\sexceed|not\sexceed|up\sto|no\smore\sthan|(?:less|fewer)\sthan(?:\sor\sequal"
-        r"\sto)?|exceeds?\s(?:the\s)?(?:\w+\s){0,5}?(?:limit|maximum|window|length|size)?"
+        r"\sto)?|(?:exceeds?|above)\s(?:the\s)?(?:\w+\s){0,5}?(?:limit|maximum|window|length|size)?"
         r"(?:\sof)?)\s*N",
     )
 ]

@@ -23,6 +23,9 @@ TOLD = [
      "maximum context length", 131072, 140000),
     (400, "input length and `max_tokens` exceed context limit: 199000 + 20000 > 200000", 200000, 0),
     (400, "Input is too long for requested model.", 0, 0),
+    (400, "Prompt length (140000) plus max_tokens (8192) is above the maximum of 131072", 131072,
+     140000),
+    (500, "failed to find a memory slot for the batch (the KV cache is full)", 0, 0),
     (413, "Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 9000",
      6000, 9000),
     (429, "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 36000.",
@@ -130,6 +133,8 @@ def test_the_limit_is_read_from_the_text(status: int, text: str, limit: int, sen
         (413, "request_too_large", "Request exceeds the maximum size"),
         (413, "", "The maximum request size is 33554432 bytes"),
         (400, "request_too_large", "the body has more than 32 MB"),
+        (400, "", "request body exceeds 4194304 bytes"),
+        (400, "", "Invalid request: total message size 2354817 exceeds limit 2097152"),
         (413, "", "<html><head><title>413 Request Entity Too Large</title></head></html>"),
     ],
 )
