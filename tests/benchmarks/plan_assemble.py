@@ -17,6 +17,7 @@ under 0.1 ms.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import random
 import resource
@@ -42,6 +43,7 @@ from tierline.context.strict import strict
 from tierline.context.text import sha256
 from tierline.context.tiers.base import CacheState, Pricing, RequestContext
 from tierline.context.tiers.log_structured import LogStructuredPolicy
+from tierline.lsp.heap import enable_collector
 from tierline.providers.anthropic import AnthropicProvider
 from tierline.providers.transport import Endpoint
 
@@ -203,6 +205,8 @@ def _peak_mb() -> float:
 
 def main(quick: bool = False, turns: int = 60) -> dict[str, Any]:
     """Run, print a table, return all figures."""
+    gc.disable()
+    enable_collector()  # as the server does
     began = time.perf_counter()
     encoder = tokenizers.encoder("o200k_base")
     load_ms = round(1000 * (time.perf_counter() - began), 1)
