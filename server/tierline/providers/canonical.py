@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tierline.context.prompt import Prompt, ToolSpec, Ttl
+from tierline.context.text import well_formed
 from tierline.providers.base import RenderedRequest
 
 
@@ -23,8 +24,7 @@ def dumps(value: Any) -> bytes:
         return to_json(value)
     except PydanticSerializationError:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        return whole.encode("utf-8")
+        return well_formed(text).encode("utf-8")
 
 
 def sort_keys(value: Any) -> Any:

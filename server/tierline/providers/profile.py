@@ -66,9 +66,7 @@ class Profile:
 
     def form(self) -> dict[str, Any]:
         """The fields that decide how a request is written, as JSON; empty for the plain form."""
-        plain = asdict(Profile())
-        values = {k: v for k, v in asdict(self).items() if k in _WRITTEN and v != plain[k]}
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+        return {name: value for name, value in self.to_json().items() if name in _WRITTEN}
 
     def to_json(self) -> dict[str, Any]:
         """The fields that differ from the defaults, as JSON."""
@@ -85,9 +83,12 @@ class Profile:
         known, start = fields_dict(cls), base or cls()
         fitting: dict[str, Any] = {}
         for name, value in values.items():
-            if name in ("without", "without_tools") and isinstance(value, list | tuple):
+            if name not in known:
+                continue
+            wanted = type(getattr(start, name))
+            if wanted is tuple and isinstance(value, list | tuple):
                 fitting[name] = tuple(str(one) for one in value)
-            elif name in known and type(value) is type(getattr(start, name)):
+            elif type(value) is wanted:
                 fitting[name] = value
         return evolve(start, **fitting)
 
