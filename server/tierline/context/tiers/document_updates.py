@@ -50,16 +50,16 @@ class DocumentUpdates:
         first = {b.key: b.sha for b in base}
         gone = [self._gone(key, *was[key]) for key in known.now if key not in docs]
         changed = [doc for doc in docs.values() if known.now.get(doc.key) != doc.sha256]
-        return gone + [
-            self._made(doc)
-            if doc.key not in known.now and known.wrote(doc)
-            else self._again(doc)
-            if doc.key in known.told and first.get(doc.key) == doc.sha256
-            else self._changed(
-                doc, known.whole.get(doc.key, ""), was.get(doc.key, ("", ""))[1], talk
-            )
-            for doc in changed
-        ]
+
+        def update(doc: Item) -> LogEntry:
+            if doc.key not in known.now and known.wrote(doc):
+                return self._made(doc)
+            if doc.key in known.told and first.get(doc.key) == doc.sha256:
+                return self._again(doc)
+            path = was.get(doc.key, ("", ""))[1]
+            return self._changed(doc, known.whole.get(doc.key, ""), path, talk)
+
+        return gone + [update(doc) for doc in changed]
 
     def _gone(self, key: str, section: Section, path: str) -> LogEntry:
         text = updates.gone(path or key)
@@ -67,30 +67,25 @@ class DocumentUpdates:
 
     def _made(self, doc: Item) -> LogEntry:
         """A file that the model created came into the context: its call has the text."""
-        text = updates.made(updates.of_item(doc))
-        return LogEntry(
-            doc.key, doc.sha256, self.count(text), PieceKind.CONFIRMED, text, doc.section, doc.path,
-            self.number,
-        )  # fmt: skip
+        return self._entry(doc, PieceKind.CONFIRMED, updates.made(updates.of_item(doc)))
 
     def _again(self, doc: Item) -> LogEntry:
         """The model's own edits were undone: the document is again that of the base."""
         text = updates.again(updates.of_item(doc), first=True)
-        return LogEntry(
-            doc.key, doc.sha256, self.count(text), PieceKind.DELTA, text, doc.section, doc.path,
-            self.number,
-        )  # fmt: skip
+        return self._entry(doc, PieceKind.DELTA, text)
 
     def _changed(self, doc: Item, known: str, path: str, talk: Sequence[Item]) -> LogEntry:
         edit = self._applied(doc, known, talk)
         memo = (doc.key, known, edit.reference if edit is not None else "")
         if memo not in self._memo:
-            kind, text = self._said_of(doc, known, path, edit)
-            self._memo[memo] = LogEntry(
-                doc.key, doc.sha256, self.count(text), kind, text, doc.section, doc.path,
-                self.number,
-            )  # fmt: skip
+            self._memo[memo] = self._entry(doc, *self._said_of(doc, known, path, edit))
         return self._memo[memo]
+
+    def _entry(self, doc: Item, kind: PieceKind, text: str) -> LogEntry:
+        """An update of a document to its current version."""
+        return LogEntry(
+            doc.key, doc.sha256, self.count(text), kind, text, doc.section, doc.path, self.number
+        )
 
     def _said_of(
         self, doc: Item, known: str, path: str, edit: AppliedEdit | None
