@@ -7,6 +7,7 @@ agree.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from attrs import evolve, frozen
@@ -203,7 +204,8 @@ def _in_calls(arranged: Arrangement) -> dict[str, int]:
     them.
     """
     first: dict[str, PieceKind] = {}
+    tokens: Counter[str] = Counter()
     for piece in arranged.pieces:
         first.setdefault(piece.key, piece.kind)
-    found = {key for key, kind in first.items() if kind is PieceKind.CONFIRMED}
-    return {key: sum(p.tokens for p in arranged.pieces if p.key == key) for key in found}
+        tokens[piece.key] += piece.tokens
+    return {key: tokens[key] for key, kind in first.items() if kind is PieceKind.CONFIRMED}
