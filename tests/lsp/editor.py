@@ -213,6 +213,14 @@ class Editor:
         sent = await self.ask("chat/send", p.ChatSendParams(text=text, **more))
         return await self.finished(sent.turn_id)
 
+    async def chat_shown(self, text: str, **more: Any) -> p.ChatMessage:
+        """Send a prompt and wait for the reply; the prompt as clients show it."""
+        sent = await self.ask("chat/send", p.ChatSendParams(text=text, **more))
+        await self.finished(sent.turn_id)
+        state = await self.ask("state/get")
+        found: p.ChatMessage = next(m for m in state.messages if m.id == sent.message_id)
+        return found
+
     # --- documents -------------------------------------------------------------------------------
 
     def uri(self, name: str) -> str:

@@ -77,14 +77,6 @@ async def offered(editor: Editor, query: str) -> list[str]:
     return [one.text for one in found.items]
 
 
-async def prompt_of(editor: Editor, text: str, **more: Any) -> p.ChatMessage:
-    result = await editor.ask("chat/send", p.ChatSendParams(text, **more))
-    await editor.finished(result.turn_id)
-    state = await editor.ask("state/get")
-    found: p.ChatMessage = next(m for m in state.messages if m.id == result.message_id)
-    return found
-
-
 async def test_the_editor_is_asked_for_problems_and_terminal_and_open_files(
     workspace: Path, model: WireServer
 ) -> None:
@@ -97,7 +89,7 @@ async def test_the_editor_is_asked_for_problems_and_terminal_and_open_files(
         assert found["@editors"].files == 2
         assert ("problems", "src/web/views.py") in editor.asked
         assert model.requests == []
-        shown = await prompt_of(editor, "Fix @problems and see @terminal with @editors")
+        shown = await editor.chat_shown("Fix @problems and see @terminal with @editors")
         text = sent(model)
         assert "src/web/views.py:5: error: Undefined name `request` (ruff F821)" in text
         assert r"return parse_query(request[\"q\"])" in text, "with the line itself"
@@ -127,7 +119,7 @@ async def test_what_the_prompt_brings_is_not_asked_for(start: Start, model: Wire
             "selection", text="a = b", uri=editor.uri("docs/guide.md"), first_line=3, last_line=3
         ),
     ]
-    shown = await prompt_of(editor, "Why @terminal?", given=given)
+    shown = await editor.chat_shown("Why @terminal?", given=given)
     text = sent(model)
     assert "npm ERR! missing script" in text
     assert "has selected this in the editor, line 3" in text and "a = b" in text
@@ -166,8 +158,8 @@ async def test_git_gives_changes_without_what_may_not_be_shown(
     assert states["@git:branch:main"] == "unknown", "it is the base itself"
     for name in ("@git:changes", "@git:staged", "@git:branch", "@git:HEAD", "@git:main"):
         assert (states[name], bool(found[name].tokens)) == ("ok", True), name
-    shown = await prompt_of(
-        editor, "Review @git:changes and @git:staged, then @git:branch and @git:HEAD"
+    shown = await editor.chat_shown(
+        "Review @git:changes and @git:staged, then @git:branch and @git:HEAD"
     )
     changes, staged, branch, commit = (one.text for one in shown.attached)
     assert all(part in changes for part in ("+NEW = 1", "+UNSAVED = True", "+class Gone: ...",
@@ -198,7 +190,7 @@ async def test_symbols_come_by_name_with_their_body(start: Start, model: WireSer
         "@symbol:nothing": "unknown",
     }
     assert found["@parse_query"].detail == "function, src/parser/grammar.py:3"
-    shown = await prompt_of(editor, "Explain @parse_query", mentions="ask")
+    shown = await editor.chat_shown("Explain @parse_query", mentions="ask")
     (one,) = shown.attached
     assert (one.kind, one.label) == ("symbol", "src/parser/grammar.py#parse_query")
     assert (one.first_line, one.last_line) == (3, 6)
@@ -224,7 +216,7 @@ async def test_a_folder_is_one_entry_with_its_size_and_can_be_taken_out_again(
     one = found["@src/parser/"]
     assert (one.kind, one.state, one.files) == ("folder", "ask", 2)
     assert one.tokens and f"{one.tokens} tokens" in one.why
-    shown = await prompt_of(editor, "Look through @src/parser/", agreed=["@src/parser/"])
+    shown = await editor.chat_shown("Look through @src/parser/", agreed=["@src/parser/"])
     assert [(a.kind, a.label) for a in shown.attached] == [("folder", "src/parser/ (2 files)")]
     files = (await editor.ask("files/list")).files
     assert {f.folder for f in files} == {"src/parser/"}
@@ -241,7 +233,7 @@ async def test_another_session_and_a_memo_go_along_by_name(start: Start, model: 
     await editor.ask("history/newSession")
     (session,) = await offered(editor, "session:lighthouse")
     assert f"@memo:{memo.id}" in await offered(editor, "memo:night")
-    shown = await prompt_of(editor, f'See {session} and @memo:{memo.id}, @"session:lighthouse"')
+    shown = await editor.chat_shown(f'See {session} and @memo:{memo.id}, @"session:lighthouse"')
     assert [one.kind for one in shown.attached] == ["session", "memo", "session"]
     assert "User: Remember the lighthouse keeper." in shown.attached[0].text
     assert "Assistant: One two three." in shown.attached[0].text
