@@ -212,6 +212,19 @@ describe('what is added from elsewhere', () => {
     return { mentions: found, said };
   }
 
+  /** A terminal with something to copy, and a clipboard; returns what that holds. */
+  function copying(shown: string): () => string {
+    let clipboard = 'mine';
+    fake.env.clipboard.readText.mockImplementation(async () => clipboard);
+    fake.env.clipboard.writeText.mockImplementation(async (one) => {
+      clipboard = one;
+    });
+    fake.commands.executeCommand.mockImplementation(async (id) => {
+      if (id === 'workbench.action.terminal.copySelection') clipboard = shown;
+    });
+    return () => clipboard;
+  }
+
   it('is listed again while the server says that more comes, unless something else is sought', async () => {
     vi.useFakeTimers();
     const answers = [
@@ -265,19 +278,12 @@ describe('what is added from elsewhere', () => {
   });
 
   it('is what the terminal has selected, and leaves the clipboard as it was', async () => {
-    let clipboard = 'mine';
-    fake.env.clipboard.readText.mockImplementation(async () => clipboard);
-    fake.env.clipboard.writeText.mockImplementation(async (one) => {
-      clipboard = one;
-    });
     fake.window.activeTerminal = { name: 'bash' };
-    fake.commands.executeCommand.mockImplementation(async (id) => {
-      if (id === 'workbench.action.terminal.copySelection') clipboard = 'E   assert 1 == 2';
-    });
+    const clipboard = copying('E   assert 1 == 2');
     const { mentions: all } = mentions();
     await new MentionMenus(chat, all, new Terminals()).terminal('selection');
     expect(all.given).toEqual([{ kind: 'terminal', label: 'bash', text: 'E   assert 1 == 2' }]);
-    expect(clipboard).toBe('mine');
+    expect(clipboard()).toBe('mine');
     all.sent(all.given);
     expect(all.given).toEqual([]);
     fake.commands.executeCommand.mockImplementation(async () => undefined);
@@ -303,14 +309,7 @@ describe('what is added from elsewhere', () => {
   });
 
   it('is what the terminal shows while no output of its commands is known', async () => {
-    let clipboard = 'mine';
-    fake.env.clipboard.readText.mockImplementation(async () => clipboard);
-    fake.env.clipboard.writeText.mockImplementation(async (one) => {
-      clipboard = one;
-    });
-    fake.commands.executeCommand.mockImplementation(async (id) => {
-      if (id === 'workbench.action.terminal.copySelection') clipboard = '$ echo 42\n42';
-    });
+    const clipboard = copying('$ echo 42\n42');
     const terminals = new Terminals();
     const terminal = { name: 'zsh' };
     fake.window.activeTerminal = terminal;
@@ -319,7 +318,7 @@ describe('what is added from elsewhere', () => {
       execution: { commandLine: { value: 'echo 42' }, read: async function* () {} },
     });
     expect(await terminals.output()).toEqual({ label: 'zsh', text: '$ echo 42\n42' });
-    expect(clipboard).toBe('mine');
+    expect(clipboard()).toBe('mine');
     fake.commands.executeCommand.mockImplementation(async () => undefined);
     expect(await terminals.output()).toEqual({ label: 'zsh', text: '$ echo 42\n' });
   });
