@@ -13,7 +13,7 @@ from tierline.session.snapshots.content import FileContent
 from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
-from tierline.session.workbench import NoWorkbench
+from tierline.session.workbench import Workbench
 from tierline.store.sessions import HistoryStore
 from tierline.workspace.buffers import Buffers
 from tierline.workspace.loader import Loader
@@ -31,7 +31,7 @@ class World:
         self.loader = Loader(Roots.from_uris([("w", root.as_uri())]), Buffers(dict, dict))
         self.conversation = Conversation(HistoryStore(root), preferences)
         self.snapshots = SnapshotService(
-            self.bus, preferences, self.loader, NoWorkbench(), root / ".tierline"
+            self.bus, preferences, self.loader, Workbench(), root / ".tierline"
         )
         self.back = BackService(
             self.bus,
@@ -40,7 +40,7 @@ class World:
             self.conversation,
             self.loader,
             self.snapshots,
-            NoWorkbench(),
+            Workbench(),
         )
 
     def _hear(self, event: p.Event) -> None:

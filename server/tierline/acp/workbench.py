@@ -7,12 +7,12 @@ import logging
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from acp import Client, RequestError, helpers, schema
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from tierline import disk
 from tierline.context.display import visible_text
@@ -20,7 +20,6 @@ from tierline.context.edits.positions import TextChange, Units
 from tierline.context.filetext import FileText
 from tierline.context.text import clip, normalise, sha256
 from tierline.localization.translator import translate, translate_label
-from tierline.protocol import EditorContent, EditorProvideParams
 from tierline.session.workbench import (
     CONSENT,
     EDITS,
@@ -28,6 +27,7 @@ from tierline.session.workbench import (
     ApplyResult,
     FileChange,
     TerminalCommand,
+    Workbench,
 )
 from tierline.tools.running import CommandEnd, HeadAndTail
 from tierline.workspace.decoding import decode, encode_back
@@ -72,26 +72,22 @@ class ClientAbilities:
         )
 
 
-class AcpWorkbench:
-    """Speaks to the client about one session."""
+@define(eq=False, repr=False, slots=False)
+class AcpWorkbench(Workbench):
+    """Speaks to the client about one session. The protocol has no requests for notifications or
+    for showing a place: panels show a turn's end themselves, and rows carry places.
+    """
 
-    features: frozenset[str] = frozenset({CONSENT, EDITS})
-    provides: frozenset[str] = frozenset()
-    units: Units = "utf-32"
+    features = frozenset({CONSENT, EDITS})
+    units: ClassVar[Units] = "utf-32"
 
-    def __init__(
-        self,
-        client: Client,
-        abilities: ClientAbilities,
-        terminal_shown: Callable[[str, str], None],
-    ) -> None:
-        """``terminal_shown(call_id, terminal_id)``: a call's command runs in this terminal."""
-        self._client = client
-        self._abilities = abilities
-        self._terminal_shown = terminal_shown
-        self.session_id = ""
-        self.documents: dict[str, ClientDocument] = {}
-        """The unsaved texts that are known, by URI. Read from any thread, replaced as a whole."""
+    _client: Client
+    _abilities: ClientAbilities
+    _terminal_shown: Callable[[str, str], None]
+    """``(call_id, terminal_id)``: a call's command runs in this terminal."""
+    session_id: str = field(default="", init=False)
+    documents: dict[str, ClientDocument] = field(factory=dict, init=False)
+    """The unsaved texts that are known, by URI. Read from any thread, replaced as a whole."""
 
     async def refresh(self, uris: Sequence[str]) -> None:
         """See ``Workbench.refresh``: the client sends texts only on request."""
@@ -167,19 +163,9 @@ class AcpWorkbench:
         finally:
             await asyncio.shield(self._release(made.terminal_id))
 
-    async def provide(self, _wanted: EditorProvideParams, /) -> EditorContent | None:
-        """See ``Workbench.provide``: the selection comes with the prompt."""
-        return None
-
     async def save(self, uris: Sequence[str]) -> list[str]:
         """See ``Workbench.save``: texts that the client writes are saved already."""
         return list(uris)
-
-    async def tell(self, text: str) -> None:
-        """See ``Workbench.tell``: panels show a turn's end themselves."""
-
-    async def reveal(self, uri: str, line: int) -> None:
-        """See ``Workbench.reveal``: the protocol has no request for it; rows carry places."""
 
     # --- texts -----------------------------------------------------------------------------------
 

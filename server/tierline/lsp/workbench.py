@@ -24,9 +24,8 @@ from tierline.session.workbench import (
     Annotation,
     ApplyResult,
     FileChange,
-    TerminalCommand,
+    Workbench,
 )
-from tierline.tools.running import CommandEnd
 
 log = logging.getLogger(__name__)
 
@@ -37,13 +36,11 @@ SAVE_SECONDS = 20.0
 _ANNOTATION = "tierline"
 
 
-class LspWorkbench:
+class LspWorkbench(Workbench):
     """Speaks to the client of one server."""
 
     def __init__(self, server: TierlineServer) -> None:
         self._server = server
-        self._features: frozenset[str] = frozenset()
-        self._provides: frozenset[str] = frozenset()
 
     def read_capabilities(self, capabilities: Any) -> None:
         """Read what the client does itself: ``experimental.tierline.ask``, ``.consent``,
@@ -52,22 +49,12 @@ class LspWorkbench:
         ours = _get(_get(capabilities, "experimental"), "tierline")
         known = (ASK, CONSENT, EDITS, SAVE, NOTIFY)
         shows = _get(_get(capabilities, "window"), "show_message") is not None
-        self._features = frozenset(
+        self.features = frozenset(
             [*(f for f in known if _get(ours, f) is True), *([QUESTIONS] if shows else [])]
         )
         given = _get(ours, "provides")
         given = given if isinstance(given, list | tuple) else ()
-        self._provides = frozenset(kind for kind in given if isinstance(kind, str))
-
-    @property
-    def features(self) -> frozenset[str]:
-        """See ``Workbench.features``."""
-        return self._features
-
-    @property
-    def provides(self) -> frozenset[str]:
-        """See ``Workbench.provides``."""
-        return self._provides
+        self.provides = frozenset(kind for kind in given if isinstance(kind, str))
 
     @property
     def units(self) -> Units:
@@ -147,18 +134,11 @@ class LspWorkbench:
         except (TimeoutError, JsonRpcException) as error:
             log.info("The editor does not show the document: %s", error)
 
-    async def refresh(self, uris: Sequence[str]) -> None:
-        """See ``Workbench.refresh``: over LSP the client sends changes by itself."""
-
-    async def run(self, _command: TerminalCommand, /) -> CommandEnd | None:
-        """See ``Workbench.run``: LSP has no terminals."""
-        return None
-
     async def provide(
         self, wanted: protocol.EditorProvideParams, /
     ) -> protocol.EditorContent | None:
         """See ``Workbench.provide``."""
-        if wanted.kind not in self._provides:
+        if wanted.kind not in self.provides:
             return None
         try:
             async with asyncio.timeout(PROVIDE_SECONDS):

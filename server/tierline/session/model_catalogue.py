@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from attrs import evolve
+from attrs import define, evolve
 
 from tierline import protocol as p
 from tierline.context import model_texts
@@ -26,16 +26,13 @@ _ADDRESS = re.compile(r"https?://[^\s/?#]")
 _UNREACHED = frozenset({"network", "stalled", "unavailable", "overloaded", "rate_limited"})
 
 
+@define(eq=False, repr=False, slots=False)
 class ModelCatalogue:
     """Asks services for their lists; never sends a prompt."""
 
-    def __init__(
-        self, table: ModelTable, settings: Callable[[], ProviderSettings],
-        secrets: Mapping[str, str],
-    ) -> None:  # fmt: skip
-        self._table = table
-        self._settings = settings
-        self._secrets = secrets
+    _table: ModelTable
+    _settings: Callable[[], ProviderSettings]
+    _secrets: Mapping[str, str]
 
     async def models(self, params: p.ModelsParams) -> p.ModelsResult:
         """The models of a provider, with facts about each.

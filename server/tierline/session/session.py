@@ -70,7 +70,7 @@ from tierline.session.turns.spending import SpendingGuard
 from tierline.session.turns.toolloop import RoundRunner
 from tierline.session.turns.turn import TurnRunner
 from tierline.session.turns.waiting_prompts import WaitingPrompts
-from tierline.session.workbench import NoWorkbench, Workbench
+from tierline.session.workbench import Workbench
 from tierline.store.plans import PlanStore
 from tierline.store.readonly_copy import ReadOnlyCopy
 from tierline.store.retrieval import RetrievalStore
@@ -108,17 +108,16 @@ class Session:
         is indexed.
         """
         self._unseen = ReadOnlyCopy()
-        self.roots = Roots.from_uris(folders)
+        self.roots = roots = Roots.from_uris(folders)
         self._kept = self._home(trusted=config.trusted(editor_settings), make=not read_only)
-        self.home = self._kept.folder
+        self.home = home = self._kept.folder
         settings, self._problems = config.load(self._settings_in(editor_settings), editor_settings)
-        self.preferences = Preferences(
-            settings, p.ContextMode(settings.context.mode), read_only=read_only
-        )
-        self.bus = EventBus(publish)
-        self.bus.on_context = self._budget_soon
-        self.queue = TurnQueue()
-        self.workbench: Workbench = workbench or NoWorkbench()
+        mode = p.ContextMode(settings.context.mode)
+        self.preferences = preferences = Preferences(settings, mode, read_only=read_only)
+        self.bus = bus = EventBus(publish)
+        bus.on_context = self._budget_soon
+        self.queue = queue = TurnQueue()
+        self.workbench = workbench = workbench or Workbench()
         self._budget_task: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._shown: list[p.FileInfo] = []
@@ -132,264 +131,144 @@ class Session:
             on_notice=lambda found: self._later(found.code, found.text),
             read_only=read_only,
         )
-        self.counters = make_counters(self.home)
+        self.counters = counters = make_counters(home)
         self.loader = loader = Loader(
-            self.roots,
+            roots,
             Buffers(text_documents, notebook_documents),
             max_bytes=self.settings.context.max_file_bytes,
         )
-        self.conversation = Conversation(store, self.preferences)
-        self.drafts = DraftService(self.conversation)
-        self.models = ModelService(self.bus, self.preferences, self.queue, self.counters, editor)
+        self.conversation = conversation = Conversation(store, preferences)
+        self.drafts = drafts = DraftService(conversation)
+        self.models = models = ModelService(bus, preferences, queue, counters, editor)
+        common = bus, preferences, queue, conversation, models
         usage = UsageStore(self.database("usage"))
-        self.asker = ModelQuestions(self.models, self.conversation, usage)
-        self.consents = ConsentService(self.bus, self.workbench)
-        self.snapshots = SnapshotService(
-            self.bus, self.preferences, loader, self.workbench, self.home
+        self.asker = asker = ModelQuestions(models, conversation, usage)
+        self.consents = consents = ConsentService(bus, workbench)
+        self.snapshots = snapshots = SnapshotService(bus, preferences, loader, workbench, home)
+        self.tools = tools = ToolService(bus, preferences, models, loader, workbench)
+        models.why_no_tools = tools.without
+        conversation.title = tools.title
+        self.shell = shell = CommandService(
+            bus, preferences, roots, tools, consents, workbench, snapshots
         )
-        self.tools = ToolService(self.bus, self.preferences, self.models, loader, self.workbench)
-        self.models.why_no_tools = self.tools.without
-        self.conversation.title = self.tools.title
-        self.shell = CommandService(
-            self.bus,
-            self.preferences,
-            self.roots,
-            self.tools,
-            self.consents,
-            self.workbench,
-            self.snapshots,
-        )
-        self.servers = ServerService(
-            self.bus, self.preferences, self.roots, self.tools, self.consents, self.snapshots
-        )
+        self.servers = servers = ServerService(bus, preferences, roots, tools, consents, snapshots)
         context = FileContext()
-        self.sizes = FileSizes(context, self.models, self.preferences)
-        self.last_plan = LastPlan()
-        self.files = FileService(
-            self.bus, self.conversation, loader, context, self.sizes, self.last_plan
+        self.sizes = sizes = FileSizes(context, models, preferences)
+        self.last_plan = last_plan = LastPlan()
+        self.files = files = FileService(bus, conversation, loader, context, sizes, last_plan)
+        snapshots.known = files.paths
+        self.instructions = instructions = InstructionService(
+            bus, preferences, models, files, last_plan, home
         )
-        self.snapshots.known = self.files.paths
-        self.instructions = InstructionService(
-            self.bus, self.preferences, self.models, self.files, self.last_plan, self.home
+        self.churn = churn = ChurnService(roots, context)
+        self.urls = urls = UrlService(
+            bus, preferences, conversation, models, consents, home, last_plan
         )
-        self.churn = ChurnService(self.roots, context)
-        self.urls = UrlService(
-            self.bus,
-            self.preferences,
-            self.conversation,
-            self.models,
-            self.consents,
-            self.home,
-            self.last_plan,
+        self.symbols = symbols = SymbolService(
+            bus, preferences, models, tools, loader, home, progress
         )
-        self.symbols = SymbolService(
-            self.bus, self.preferences, self.models, self.tools, loader, self.home, progress
+        self.capsules = capsules = CapsuleService(
+            bus, conversation, models, asker, loader, context, home
         )
-        self.capsules = CapsuleService(
-            self.bus, self.conversation, self.models, self.asker, loader, context, self.home
+        retrieved = RetrievalStore(self.database("retrieval"))
+        self.retrieval = retrieval = RetrievalService(
+            preferences, queue, conversation, models, files, symbols, capsules, retrieved
         )
-        self.retrieval = RetrievalService(
-            self.preferences,
-            self.queue,
-            self.conversation,
-            self.models,
-            self.files,
-            self.symbols,
-            self.capsules,
-            RetrievalStore(self.database("retrieval")),
-        )
-        self.pins = PinService(
-            self.bus, self.files, self.sizes, self.symbols, self.retrieval, self.last_plan
-        )
-        self.retrieval.on_pins = self.pins.publish
-        self.meaning = SemanticRanking(self.settings.memory, self.database("vectors"))
-        self.memory = MemoryService(
-            self.bus,
-            self.preferences,
-            self.queue,
-            self.conversation,
-            self.models,
-            self.meaning,
-        )
-        self.memos = MemoService(self.bus, self.conversation, self.home)
-        self.scratchpad = ScratchpadService(self.bus, self.conversation)
-        self.anchor = Anchor(
-            self.bus,
-            self.preferences,
-            self.queue,
-            self.conversation,
-            self.models,
-            self.asker,
-        )
-        self.edits = EditService(
-            self.bus,
-            self.preferences,
-            self.conversation,
-            self.tools,
-            loader,
-            self.workbench,
-            self.snapshots,
+        self.pins = pins = PinService(bus, files, sizes, symbols, retrieval, last_plan)
+        retrieval.on_pins = pins.publish
+        self.meaning = meaning = SemanticRanking(self.settings.memory, self.database("vectors"))
+        self.memory = memory = MemoryService(*common, meaning)
+        self.memos = memos = MemoService(bus, conversation, home)
+        self.scratchpad = scratchpad = ScratchpadService(bus, conversation)
+        self.anchor = anchor = Anchor(*common, asker)
+        self.edits = edits = EditService(
+            bus, preferences, conversation, tools, loader, workbench, snapshots
         )
         sources = Sources(
-            files=self.files,
-            instructions=self.instructions,
-            urls=self.urls,
-            retrieval=self.retrieval,
-            capsules=self.capsules,
-            memory=self.memory,
-            memos=self.memos,
-            anchor=self.anchor,
-            meaning=self.meaning,
-            churn=self.churn,
-            edits=self.edits,
-            tools=self.tools,
+            files,
+            instructions,
+            urls,
+            retrieval,
+            capsules,
+            memory,
+            memos,
+            anchor,
+            meaning,
+            churn,
+            edits,
+            tools,
         )
-        self.composer = Composer(
-            self.preferences,
-            self.queue,
-            self.conversation,
-            self.models,
-            self.counters,
-            sources,
-            PlanStore(self.database("plans")),
-            self.last_plan,
-            self.home,
+        plan_store = PlanStore(self.database("plans"))
+        self.composer = composer = Composer(
+            preferences, queue, conversation, models, counters, sources, plan_store, last_plan, home
         )
-        self.plans = PlanService(
-            self.composer,
-            self.files,
-            self.urls,
-            self.composer.store,
-            self.conversation,
-            self.retrieval.candidates,
+        self.plans = plans = PlanService(
+            composer, files, urls, plan_store, conversation, retrieval.candidates
         )
-        self.cache = CacheService(
-            self.preferences,
-            self.conversation,
-            self.models,
-            self.counters,
-            self.composer,
-            usage,
+        self.cache = cache = CacheService(
+            preferences, conversation, models, counters, composer, usage
         )
-        self.changes = ChangeService(
-            self.preferences, self.models, self.composer, self.cache, self.consents
+        self.changes = ChangeService(preferences, models, composer, cache, consents)
+        self.keep_alive = keep_alive = KeepAliveService(
+            preferences, queue, conversation, models, composer, cache
         )
-        self.keep_alive = KeepAliveService(
-            self.preferences,
-            self.queue,
-            self.conversation,
-            self.models,
-            self.composer,
-            self.cache,
+        self.compaction = compaction = CompactionService(
+            *common, asker, composer, memory, self.state
         )
-        self.compaction = CompactionService(
-            self.bus,
-            self.preferences,
-            self.queue,
-            self.conversation,
-            self.models,
-            self.asker,
-            self.composer,
-            self.memory,
-            self.state,
-        )
-        self.composer.compaction_failed = lambda: self.compaction.failed
+        composer.compaction_failed = lambda: compaction.failed
         kinds = MentionResolver(
-            self.conversation,
-            self.models,
-            self.files,
-            self.urls,
-            self.symbols,
-            self.retrieval.reader,
-            self.memos,
-            self.workbench,
+            conversation, models, files, urls, symbols, retrieval.reader, memos, workbench
         )
-        self.mentions = MentionService(self.files, self.urls, kinds)
-        self.completion = CompletionService(
-            self.conversation, self.files, self.urls, self.symbols, self.memos, self.workbench
-        )
-        self.reflection = ReflectionService(
-            self.bus, self.preferences, self.conversation, self.edits
-        )
-        self.waiting = WaitingPrompts(self.bus, self.queue, self.conversation, self.mentions)
+        self.mentions = mentions = MentionService(files, urls, kinds)
+        self.completion = CompletionService(conversation, files, urls, symbols, memos, workbench)
+        self.reflection = reflection = ReflectionService(bus, preferences, conversation, edits)
+        self.waiting = waiting = WaitingPrompts(bus, queue, conversation, mentions)
         rounds = RoundRunner(
-            self.bus,
-            self.preferences,
-            self.conversation,
-            self.models,
-            self.tools,
-            self.servers,
-            self.urls,
-            self.edits,
-            self.anchor,
-            self.composer,
-            self.cache,
-            self.drafts,
-            SpendingGuard(
-                self.preferences, self.conversation, self.models, self.cache, self.consents
-            ),
-            self.waiting,
+            bus,
+            preferences,
+            conversation,
+            models,
+            tools,
+            servers,
+            urls,
+            edits,
+            anchor,
+            composer,
+            cache,
+            drafts,
+            SpendingGuard(preferences, conversation, models, cache, consents),
+            waiting,
         )
-        self.turns = TurnRunner(
-            self.bus,
-            self.preferences,
-            self.queue,
-            self.conversation,
-            self.models,
-            self.files,
-            self.mentions,
-            self.compaction,
-            self.cache,
-            self.keep_alive,
-            self.drafts,
-            self.reflection,
+        self.turns = turns = TurnRunner(
+            *common,
+            files,
+            mentions,
+            compaction,
+            cache,
+            keep_alive,
+            drafts,
+            reflection,
             rounds,
-            self.waiting,
-            self.workbench,
-            self.snapshots,
+            waiting,
+            workbench,
+            snapshots,
             self.after_turn,
         )
-        self.asks = AskService(self.files, self.turns, self.workbench)
-        self.history = HistoryService(
-            self.bus,
-            self.preferences,
-            self.queue,
-            self.conversation,
-            self.models,
-            self.files,
-            self.urls,
-            self.edits,
-            self.composer,
-            self.plans,
-            self.compaction,
-            self.turns,
-            self.state,
+        self.asks = AskService(files, turns, workbench)
+        self.history = history = HistoryService(
+            *common, files, urls, edits, composer, plans, compaction, turns, self.state
         )
         self.new_sessions = NewSessionService(
-            self.bus,
-            self.preferences,
-            self.models,
-            self.files,
-            self.urls,
-            self.history,
-            self.workbench,
+            bus, preferences, models, files, urls, history, workbench
         )
-        self.back = BackService(
-            self.bus,
-            self.preferences,
-            self.queue,
-            self.conversation,
-            loader,
-            self.snapshots,
-            self.workbench,
-        )
-        self.exchange = ImportExport(self.history, self.conversation, self.plans)
-        self.following = ExternalChangesService(self.bus, self.queue, self.conversation)
-        notes = note_tools(self.conversation, self.scratchpad, self.memos)
-        effects = (self.edits.tool, self.shell.tool)
-        for tool in (*notes, *code_tools(self.retrieval), *effects):
-            self.tools.registry.add(tool)
-        for kept in (self.composer.store, usage, self.retrieval.store):
+        self.back = BackService(bus, preferences, queue, conversation, loader, snapshots, workbench)
+        self.exchange = ImportExport(history, conversation, plans)
+        self.following = ExternalChangesService(bus, queue, conversation)
+        notes = note_tools(conversation, scratchpad, memos)
+        effects = (edits.tool, shell.tool)
+        for tool in (*notes, *code_tools(retrieval), *effects):
+            tools.registry.add(tool)
+        for kept in (plan_store, usage, retrieved):
             kept.on_damage = lambda text: self._later("damaged", text)
 
     # --- life ------------------------------------------------------------------------------------

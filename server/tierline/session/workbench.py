@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
-from attrs import field, frozen
+from attrs import frozen
 
 from tierline import protocol as p
 from tierline.context.edits.positions import TextChange, Units
@@ -69,92 +68,48 @@ class ApplyResult:
     reason: str = ""
 
 
-class Workbench(Protocol):
-    """The client's side. Every method may be cancelled."""
+class Workbench:
+    """The client's side. Every method may be cancelled. This class is a port without a client:
+    nothing is applied, every question is answered with no.
+    """
 
-    @property
-    def features(self) -> frozenset[str]:
-        """What the client does itself: some of ``ask``, ``consent``, ``edits``, ``save``,
-        ``notify``.
-        """
-        ...
-
-    @property
-    def provides(self) -> frozenset[str]:
-        """Kinds of content that the client can send for a mention (``protocol.GivenKind``)."""
-        ...
+    features: frozenset[str] = frozenset()
+    """What the client does itself: some of ``ask``, ``consent``, ``edits``, ``save``,
+    ``notify``.
+    """
+    provides: frozenset[str] = frozenset()
+    """Kinds of content that the client can send for a mention (``protocol.GivenKind``)."""
 
     @property
     def units(self) -> Units:
         """The unit of characters in positions."""
-        ...
-
-    async def apply(self, change: FileChange, annotation: Annotation) -> ApplyResult:
-        """Apply a change as one undo step."""
-        ...
-
-    async def ask(self, text: str, actions: Sequence[str]) -> str:
-        """Ask the user with a message; the action chosen, empty if the message was closed."""
-        ...
-
-    async def save(self, uris: Sequence[str]) -> list[str]:
-        """Save documents. Returns those that are saved now."""
-        ...
-
-    async def tell(self, text: str) -> None:
-        """Show the user an unobtrusive message."""
-        ...
-
-    async def reveal(self, uri: str, line: int) -> None:
-        """Show a document at a line (from 1), if the client can be asked to."""
-        ...
-
-    async def refresh(self, uris: Sequence[str]) -> None:
-        """Update the texts of documents, for clients that send them only on request."""
-        ...
-
-    async def run(self, command: TerminalCommand, /) -> CommandEnd | None:
-        """Run a command in the client's terminal; None if it has none."""
-        ...
-
-    async def provide(self, wanted: p.EditorProvideParams, /) -> p.EditorContent | None:
-        """Content from the editor for a mention; None if it does not provide it."""
-        ...
-
-
-@frozen
-class NoWorkbench:
-    """A port without a client: nothing is applied, every question is answered with no."""
-
-    features: frozenset[str] = field(factory=frozenset)
-    provides: frozenset[str] = field(factory=frozenset)
-    units: Units = "utf-16"
+        return "utf-16"
 
     async def apply(self, change: FileChange, annotation: Annotation) -> ApplyResult:  # noqa: ARG002
-        """See ``Workbench.apply``."""
+        """Apply a change as one undo step."""
         return ApplyResult(False, "no editor is connected that could apply it")
 
     async def ask(self, text: str, actions: Sequence[str]) -> str:  # noqa: ARG002
-        """See ``Workbench.ask``."""
+        """Ask the user with a message; the action chosen, empty if the message was closed."""
         return ""
 
     async def save(self, uris: Sequence[str]) -> list[str]:  # noqa: ARG002
-        """See ``Workbench.save``."""
+        """Save documents. Returns those that are saved now."""
         return []
 
     async def tell(self, text: str) -> None:
-        """See ``Workbench.tell``."""
+        """Show the user an unobtrusive message."""
 
     async def reveal(self, uri: str, line: int) -> None:
-        """See ``Workbench.reveal``."""
+        """Show a document at a line (from 1), if the client can be asked to."""
 
     async def refresh(self, uris: Sequence[str]) -> None:
-        """See ``Workbench.refresh``."""
+        """Update the texts of documents, for clients that send them only on request."""
 
     async def run(self, _command: TerminalCommand, /) -> CommandEnd | None:
-        """See ``Workbench.run``."""
+        """Run a command in the client's terminal; None if it has none."""
         return None
 
     async def provide(self, _wanted: p.EditorProvideParams, /) -> p.EditorContent | None:
-        """See ``Workbench.provide``."""
+        """Content from the editor for a mention; None if it does not provide it."""
         return None

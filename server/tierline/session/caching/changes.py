@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from attrs import evolve
+from attrs import define, evolve
 
 from tierline import protocol as p
 from tierline.config import Settings
@@ -21,22 +21,15 @@ from tierline.session.state.preferences import Preferences
 _WHAT = {"model": "Another model", "effort": "Another effort", "tools": "Other tools"}
 
 
+@define(eq=False, repr=False, slots=False)
 class ChangeService:
     """Answers ``tierline/cache/forecast``, and warns before a change is paid for."""
 
-    def __init__(
-        self,
-        preferences: Preferences,
-        models: ModelService,
-        composer: Composer,
-        cache: CacheService,
-        consents: ConsentService,
-    ) -> None:
-        self._consents = consents
-        self._preferences = preferences
-        self._models = models
-        self._composer = composer
-        self._cache = cache
+    _preferences: Preferences
+    _models: ModelService
+    _composer: Composer
+    _cache: CacheService
+    _consents: ConsentService
 
     async def forecast(self, params: p.ChangeForecastParams) -> p.ChangeForecast:
         """The next request without the change and with it."""

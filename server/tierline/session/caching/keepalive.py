@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
-from attrs import define, evolve
+from attrs import define, evolve, field
 
 from tierline import protocol as p
 from tierline.context.prompt import Prompt, PromptMessage
@@ -44,31 +44,25 @@ class _Last:
     """Cost of keep-alive requests since that request, in the unit of ``Pricing``."""
 
 
+@define(eq=False, repr=False, slots=False)
 class KeepAliveService:
     """One per session. Its last decision is in ``CacheService.decision``."""
 
-    def __init__(
-        self,
-        preferences: Preferences,
-        queue: TurnQueue,
-        conversation: Conversation,
-        models: ModelService,
-        composer: Composer,
-        cache: CacheService,
-    ) -> None:
-        self._preferences = preferences
-        self._queue = queue
-        self._conversation = conversation
-        self._models = models
-        self._composer = composer
-        self._cache = cache
-        cache.on_sent = self.sent
-        self.clock: Callable[[], float] = time.time
-        self.sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-        """Replaced in tests."""
-        self._last: _Last | None = None
-        self._activity: float | None = None
-        self._task: asyncio.Task[None] | None = None
+    _preferences: Preferences
+    _queue: TurnQueue
+    _conversation: Conversation
+    _models: ModelService
+    _composer: Composer
+    _cache: CacheService
+    clock: Callable[[], float] = field(default=time.time, init=False)
+    sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, init=False)
+    """Replaced in tests."""
+    _last: _Last | None = field(default=None, init=False)
+    _activity: float | None = field(default=None, init=False)
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._cache.on_sent = self.sent
 
     def sent(self, composed: ComposedRequest) -> None:
         """Note that the provider answered this request."""

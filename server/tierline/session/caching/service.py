@@ -9,7 +9,7 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import define, evolve, field, frozen
 
 from tierline import protocol as p
 from tierline.context.models import ModelFacts
@@ -58,32 +58,24 @@ class PreviousRequest:
     """The request's tiers (``rows_to_json``)."""
 
 
+@define(eq=False, repr=False, slots=False)
 class CacheService:
     """One per session. Its records are on disk and outlive a restart."""
 
-    def __init__(
-        self,
-        preferences: Preferences,
-        conversation: Conversation,
-        models: ModelService,
-        counters: Counters,
-        composer: Composer,
-        store: UsageStore,
-    ) -> None:
-        self._preferences = preferences
-        self._conversation = conversation
-        self._models = models
-        self._counters = counters
-        self._composer = composer
-        self.on_sent: Callable[[ComposedRequest], None] = lambda _composed: None
-        """Called when the provider has begun to answer a request."""
-        self.decision: p.CacheDecision | None = None
-        """The last decision of keep-alive, which sets it."""
-        self.store = store
-        self._before: dict[str, PreviousRequest] = {}
-        self._reports: dict[str, p.CacheReport] = {}
-        self._work: asyncio.Task[None] | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+    _preferences: Preferences
+    _conversation: Conversation
+    _models: ModelService
+    _counters: Counters
+    _composer: Composer
+    store: UsageStore
+    on_sent: Callable[[ComposedRequest], None] = field(default=lambda _composed: None, init=False)
+    """Called when the provider has begun to answer a request."""
+    decision: p.CacheDecision | None = field(default=None, init=False)
+    """The last decision of keep-alive, which sets it."""
+    _before: dict[str, PreviousRequest] = field(factory=dict, init=False)
+    _reports: dict[str, p.CacheReport] = field(factory=dict, init=False)
+    _work: asyncio.Task[None] | None = field(default=None, init=False)
+    _tasks: set[asyncio.Task[None]] = field(factory=set, init=False)
 
     # --- for the turn ----------------------------------------------------------------------------
 

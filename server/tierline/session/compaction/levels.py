@@ -10,6 +10,8 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from attrs import define, field
+
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.history.compaction import CompactionKind, CompactionPlan
@@ -30,21 +32,16 @@ _MIN_BUDGET = 120
 _SHARE = 5
 
 
+@define(eq=False, repr=False, slots=False)
 class LevelSummaries:
     """Has a model summarise finished tasks. One per session, one request at a time."""
 
-    def __init__(
-        self,
-        conversation: Conversation,
-        memory: MemoryService,
-        summariser: Callable[[], Summariser],
-    ) -> None:
-        self._conversation = conversation
-        self._memory = memory
-        self._summariser = summariser
-        self._tried: set[str] = set()
-        """Ids of summaries that were requested; failed ones are not requested again."""
-        self._task: asyncio.Task[None] | None = None
+    _conversation: Conversation
+    _memory: MemoryService
+    _summariser: Callable[[], Summariser]
+    _tried: set[str] = field(factory=set, init=False)
+    """Ids of summaries that were requested; failed ones are not requested again."""
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
 
     def soon(self) -> None:
         """Called after a reply, when a task may have been finished."""

@@ -9,29 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
+from attrs import define, field
+
 from tierline.history.actions import Action
 from tierline.history.lists import merged
 from tierline.history.timeline import Timeline
 from tierline.session.conversation.service import Conversation
 
 
+@define(eq=False, repr=False, slots=False)
 class SharedList:
     """Merges the changes of several windows. For one caller at a time."""
 
-    def __init__(
-        self,
-        conversation: Conversation,
-        read: Callable[[Timeline], Sequence[Any]],
-        action: Callable[[Iterable[Any]], Action],
-        key: Callable[[Any], Hashable],
-    ) -> None:
-        """``read`` gets the list from a timeline, ``action`` makes the event that stores it,
-        ``key`` identifies an entry.
-        """
-        self._conversation = conversation
-        self._read, self._action, self._key = read, action, key
-        self._session = ""
-        self._seen: Sequence[Any] = ()
+    _conversation: Conversation
+    _read: Callable[[Timeline], Sequence[Any]]
+    """The list in a timeline."""
+    _action: Callable[[Iterable[Any]], Action]
+    """The event that stores a list."""
+    _key: Callable[[Any], Hashable]
+    """What identifies an entry."""
+    _session: str = field(default="", init=False)
+    _seen: Sequence[Any] = field(default=(), init=False)
 
     def set_known(self, listed: Sequence[Any]) -> None:
         """Note that this window now holds this list, which was in the log."""

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 
-from attrs import evolve, frozen
+from attrs import define, evolve, frozen
 
 from tierline.context.edits.blocks import EditMismatch, Proposal, apply, create, propose
 from tierline.context.edits.hunks import Hunk
@@ -43,20 +43,14 @@ class EditCheck:
     """True if the editor has unsaved changes of the file."""
 
 
+@define(eq=False, repr=False, slots=False)
 class EditApplier:
     """Checks edits against their files, and applies them through the editor."""
 
-    def __init__(
-        self,
-        preferences: Preferences,
-        loader: Loader,
-        workbench: Workbench,
-        snapshots: SnapshotService,
-    ) -> None:
-        self._preferences = preferences
-        self._loader = loader
-        self._workbench = workbench
-        self._snapshots = snapshots
+    _preferences: Preferences
+    _loader: Loader
+    _workbench: Workbench
+    _snapshots: SnapshotService
 
     def fit(self, edit: Edit) -> EditCheck | str:
         """The result of an edit on the file's current text, or why it no longer fits. Blocking."""

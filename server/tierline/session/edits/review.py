@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+from attrs import define
+
 from tierline import protocol as p
 from tierline.context.edits.merge import merge
 from tierline.context.text import sha256
@@ -30,27 +32,19 @@ GONE = "{path}: what it said before is no longer kept. Use the editor's undo."
 MADE = "{path} was made by the edit, and you have changed it since; it was left as it is."
 
 
+@define(eq=False, repr=False, slots=False)
 class EditReview:
     """Keeps and undoes edits that are in their files."""
 
-    def __init__(
-        self,
-        preferences: Preferences,
-        loader: Loader,
-        workbench: Workbench,
-        snapshots: SnapshotService,
-        book: EditBook,
-        lock: asyncio.Lock,
-        show: Callable[[Edit], None],
-    ) -> None:
-        """``lock`` is held while files are changed; ``show`` publishes an edit to the clients."""
-        self._preferences = preferences
-        self._loader = loader
-        self._workbench = workbench
-        self._snapshots = snapshots
-        self._book = book
-        self._lock = lock
-        self._show = show
+    _preferences: Preferences
+    _loader: Loader
+    _workbench: Workbench
+    _snapshots: SnapshotService
+    _book: EditBook
+    _lock: asyncio.Lock
+    """Held while files are changed."""
+    _show: Callable[[Edit], None]
+    """Publishes an edit to the clients."""
 
     async def keep(self, params: p.EditReviewParams) -> p.EditReviewResult:
         """Say that edits, or parts of one, are good as they are in their files.

@@ -8,6 +8,8 @@ from functools import wraps
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import unquote, urlsplit
 
+from attrs import define, field
+
 from tierline import protocol as p
 from tierline.context.enforce import PlanCode
 from tierline.context.files import FileContext, FileEntry
@@ -53,29 +55,24 @@ _MANY = 50
 """Changed documents above which all listed files are looked at again."""
 
 
+@define(eq=False, repr=False, slots=False)
 class FileService:
     """Keeps a FileContext in step with buffers and disk. Used from the event loop's thread."""
 
-    def __init__(
-        self,
-        bus: EventBus,
-        conversation: Conversation,
-        loader: Loader,
-        context: FileContext,
-        sizes: FileSizes,
-        last: LastPlan,
-    ) -> None:
-        self._bus = bus
-        self._conversation = conversation
-        self._loader = loader
-        self._sizes = sizes
-        self._last = last
-        self.context = context
-        self._stale: set[str] = set()
-        self._counted: dict[str, str] = {}
-        """Hashes of texts whose tokens are counted, by key."""
-        self.order = asyncio.Lock()
-        self._shared = SharedList(conversation, lambda now: now.files, actions.files, _key_of)
+    _bus: EventBus
+    _conversation: Conversation
+    _loader: Loader
+    context: FileContext
+    _sizes: FileSizes
+    _last: LastPlan
+    _stale: set[str] = field(factory=set, init=False)
+    _counted: dict[str, str] = field(factory=dict, init=False)
+    """Hashes of texts whose tokens are counted, by key."""
+    order: asyncio.Lock = field(factory=asyncio.Lock, init=False)
+    _shared: SharedList = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._shared = SharedList(self._conversation, lambda now: now.files, actions.files, _key_of)
 
     @property
     def loader(self) -> Loader:

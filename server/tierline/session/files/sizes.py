@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from attrs import define
+
 from tierline.context.fences import render_file
 from tierline.context.fileentry import FileEntry
 from tierline.context.filerender import cut_sentence
@@ -12,18 +14,13 @@ from tierline.session.models import ModelService
 from tierline.session.state.preferences import Preferences
 
 
+@define(eq=False, repr=False, slots=False)
 class FileSizes:
     """Counts with the counter of the current model."""
 
-    def __init__(
-        self,
-        context: FileContext,
-        models: ModelService,
-        preferences: Preferences,
-    ) -> None:
-        self._context = context
-        self._models = models
-        self._preferences = preferences
+    _context: FileContext
+    _models: ModelService
+    _preferences: Preferences
 
     @property
     def most(self) -> int:

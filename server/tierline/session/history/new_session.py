@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
+from attrs import define, field
+
 from tierline import protocol as p
 from tierline.context.tiers.forecast import input_cost
 from tierline.session.events import EventBus
@@ -22,30 +24,21 @@ _NAMED = 3
 """Entries that the question names; the others are counted."""
 
 
+@define(eq=False, repr=False, slots=False)
 class NewSessionService:
     """Answers ``tierline/history/newSession`` and ``tierline/history/newSessionFiles``."""
 
-    def __init__(
-        self,
-        bus: EventBus,
-        preferences: Preferences,
-        models: ModelService,
-        files: FileService,
-        urls: UrlService,
-        history: HistoryService,
-        workbench: Workbench,
-    ) -> None:
-        self._bus = bus
-        self._preferences = preferences
-        self._models = models
-        self._files = files
-        self._urls = urls
-        self._history = history
-        self._workbench = workbench
-        self._remembered: Literal["", "keep", "drop"] = ""
-        """A permanent answer from a client without our settings; kept as long as the
-        server runs.
-        """
+    _bus: EventBus
+    _preferences: Preferences
+    _models: ModelService
+    _files: FileService
+    _urls: UrlService
+    _history: HistoryService
+    _workbench: Workbench
+    _remembered: Literal["", "keep", "drop"] = field(default="", init=False)
+    """A permanent answer from a client without our settings; kept as long as the
+    server runs.
+    """
 
     async def new(self, params: p.NewSessionParams) -> p.State:
         """Begin a new session. Without ``files`` the setting decides, or the user is asked."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from attrs import define
+
 from tierline import protocol as p
 from tierline.context.items import Item, Section
 from tierline.context.text import clip
@@ -42,25 +44,19 @@ _CHARACTERS_PER_TOKEN = 3
 """A low estimate, so that a text cut by it fits."""
 
 
+@define(eq=False, repr=False, slots=False)
 class Anchor:
     """The session's STATE: whether it is kept, what it is, and deriving it anew."""
 
-    def __init__(
-        self,
-        bus: EventBus,
-        preferences: Preferences,
-        queue: TurnQueue,
-        conversation: Conversation,
-        models: ModelService,
-        asker: ModelQuestions,
-    ) -> None:
-        self._bus = bus
-        self._preferences = preferences
-        self._queue = queue
-        self._conversation = conversation
-        self._models = models
-        self._asker = asker
-        conversation.keeps_state = lambda: self.enabled
+    _bus: EventBus
+    _preferences: Preferences
+    _queue: TurnQueue
+    _conversation: Conversation
+    _models: ModelService
+    _asker: ModelQuestions
+
+    def __attrs_post_init__(self) -> None:
+        self._conversation.keeps_state = lambda: self.enabled
 
     @property
     def enabled(self) -> bool:

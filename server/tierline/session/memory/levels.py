@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, cast
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from tierline import protocol as p
 from tierline.config import MemoryConfig
@@ -79,31 +79,23 @@ class MemoryView:
         return tuple(items)
 
 
+@define(eq=False, repr=False, slots=False)
 class MemoryService:
     """Keeps the memory of the current session. Its work is done in threads, one at a time."""
 
-    def __init__(
-        self,
-        bus: EventBus,
-        preferences: Preferences,
-        queue: TurnQueue,
-        conversation: Conversation,
-        models: ModelService,
-        meaning: SemanticRanking,
-    ) -> None:
-        self._bus = bus
-        self._preferences = preferences
-        self._queue = queue
-        self._conversation = conversation
-        self._models = models
-        self._meaning = meaning
-        self._keeper: MemoryBuilder | None = None
-        self._key: tuple[Any, ...] = ()
-        self._lock = threading.Lock()
-        self._turns = TurnCache()
-        self._search = GroupSearch()
-        self.retrieved: tuple[str, ...] = ()
-        """Names of the pieces that went with the last prompt."""
+    _bus: EventBus
+    _preferences: Preferences
+    _queue: TurnQueue
+    _conversation: Conversation
+    _models: ModelService
+    _meaning: SemanticRanking
+    _keeper: MemoryBuilder | None = field(default=None, init=False)
+    _key: tuple[Any, ...] = field(default=(), init=False)
+    _lock: threading.Lock = field(factory=threading.Lock, init=False)
+    _turns: TurnCache = field(factory=TurnCache, init=False)
+    _search: GroupSearch = field(factory=GroupSearch, init=False)
+    retrieved: tuple[str, ...] = field(default=(), init=False)
+    """Names of the pieces that went with the last prompt."""
 
     async def view(
         self, messages: Sequence[Message], turn: Turn | None, max_input_tokens: int

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from attrs import define, field
+
 from tierline import protocol as p
 from tierline.context.text import clip
 from tierline.session.conversation import Conversation
@@ -32,27 +34,22 @@ _KINDS: tuple[tuple[str, p.MentionKind, str], ...] = (
 )
 
 
+@define(eq=False, repr=False, slots=False)
 class CompletionService:
     """Lists names that begin with or contain the typed letters. Sizes come with
     ``mention/resolve``.
     """
 
-    def __init__(
-        self,
-        conversation: Conversation,
-        files: FileService,
-        urls: UrlService,
-        symbols: SymbolService,
-        memos: MemoService,
-        workbench: Workbench,
-    ) -> None:
-        self._conversation = conversation
-        self._files = files
-        self._urls = urls
-        self._symbols = symbols
-        self._memos = memos
-        self._workbench = workbench
-        self._paths = PathIndex(files.loader)
+    _conversation: Conversation
+    _files: FileService
+    _urls: UrlService
+    _symbols: SymbolService
+    _memos: MemoService
+    _workbench: Workbench
+    _paths: PathIndex = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._paths = PathIndex(self._files.loader)
 
     async def complete(self, params: p.MentionCompleteParams) -> p.MentionCompleteResult:
         """Completions of the letters after an ``@``."""

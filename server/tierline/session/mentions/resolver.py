@@ -8,6 +8,8 @@ from pathlib import PurePosixPath
 from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
+from attrs import define
+
 from tierline import protocol as p
 from tierline.context.active_editor import ActiveEditor, describe
 from tierline.context.fences import render_file
@@ -38,28 +40,18 @@ _MAX_LABEL = 200
 T = TypeVar("T")
 
 
+@define(eq=False, repr=False, slots=False)
 class MentionResolver:
     """Finds what mentions mean. Changes nothing."""
 
-    def __init__(
-        self,
-        conversation: Conversation,
-        models: ModelService,
-        files: FileService,
-        urls: UrlService,
-        symbols: SymbolService,
-        reader: CardReader,
-        memos: MemoService,
-        workbench: Workbench,
-    ) -> None:
-        self._conversation = conversation
-        self._models = models
-        self._files = files
-        self._urls = urls
-        self._symbols = symbols
-        self._reader = reader
-        self._memos = memos
-        self._workbench = workbench
+    _conversation: Conversation
+    _models: ModelService
+    _files: FileService
+    _urls: UrlService
+    _symbols: SymbolService
+    _reader: CardReader
+    _memos: MemoService
+    _workbench: Workbench
 
     async def find(
         self, kind: SpecialKind, argument: str, text: str, given: Sequence[p.EditorContent]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+from attrs import define
+
 from tierline import protocol as p
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.context.plan import ContextPlan, explain
@@ -21,24 +23,16 @@ from tierline.session.requests.composer import Composer
 from tierline.store.plans import PlanStore, StoredPlan
 
 
+@define(eq=False, repr=False, slots=False)
 class PlanService:
     """Answers about plans of earlier requests; without an id, about the next request."""
 
-    def __init__(
-        self,
-        composer: Composer,
-        files: FileService,
-        urls: UrlService,
-        store: PlanStore,
-        conversation: Conversation,
-        retrieved: Callable[[str], Sequence[tuple[str, str]]],
-    ) -> None:
-        self._conversation = conversation
-        self._retrieved = retrieved
-        self._composer = composer
-        self._files = files
-        self._urls = urls
-        self.store = store
+    _composer: Composer
+    _files: FileService
+    _urls: UrlService
+    store: PlanStore
+    _conversation: Conversation
+    _retrieved: Callable[[str], Sequence[tuple[str, str]]]
 
     async def get(self, params: p.PlanParams) -> p.PlanInfo:
         """A plan with all entries; the next request's without an id."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from attrs import define
+
 from tierline import protocol as p
 from tierline.context.items import Pin
 from tierline.context.retrieval.cards import card_key, card_of, parse_key
@@ -16,24 +18,16 @@ from tierline.session.state.plan import LastPlan
 FILE = "file:"
 
 
+@define(eq=False, repr=False, slots=False)
 class PinService:
     """Pins of files and symbols. Only these requests, by the user, make anything sticky."""
 
-    def __init__(
-        self,
-        bus: EventBus,
-        files: FileService,
-        sizes: FileSizes,
-        symbols: SymbolService,
-        retrieval: RetrievalService,
-        last: LastPlan,
-    ) -> None:
-        self._bus = bus
-        self._files = files
-        self._sizes = sizes
-        self._symbols = symbols
-        self._retrieval = retrieval
-        self._last = last
+    _bus: EventBus
+    _files: FileService
+    _sizes: FileSizes
+    _symbols: SymbolService
+    _retrieval: RetrievalService
+    _last: LastPlan
 
     async def listed(self, _params: p.NoParams) -> p.PinsResult:
         """Pins, leases and suggestions."""

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from attrs import asdict, evolve, field, frozen
+from attrs import asdict, define, evolve, field, frozen
 
 from tierline import protocol as p
 from tierline.context.counting import TokenCounter
@@ -73,47 +73,40 @@ class PinSuggestion:
     why: str = "suggested by the model"
 
 
+@define(eq=False, repr=False, slots=False)
 class RetrievalService:
     """Used from the event loop's thread, but for ``automatic``."""
 
-    def __init__(
-        self,
-        preferences: Preferences,
-        queue: TurnQueue,
-        conversation: Conversation,
-        models: ModelService,
-        files: FileService,
-        symbols: SymbolService,
-        capsules: CapsuleService,
-        store: RetrievalStore,
-    ) -> None:
-        self._preferences = preferences
-        self._queue = queue
-        self._conversation = conversation
-        self._models = models
-        self._files = files
-        self._symbols = symbols
-        self._capsules = capsules
-        self.store = store
-        self.reader = CardReader(files.loader)
-        self.holdings = Holdings()
-        self.phase = QueryCluster()
-        self.cards: dict[str, Card] = {}
-        """Held cards by key."""
-        self.suggestions: list[PinSuggestion] = []
-        self.on_pins: Callable[[], None] = lambda: None
-        """Called when pins, leases or suggestions change."""
-        self._for: tuple[str, str] | None = None
-        self._turn = ""
-        self._current: RetrievalSet | None = None
-        self._stored = asyncio.Event()
-        """Set once the current set is in the store; until then only this object knows it."""
-        self._touchpoints: tuple[Item, ...] = ()
-        self._plan: ContextPlan | None = None
-        self._line = ""
-        self._prompts: list[str] = []
-        self._expanded: set[str] = set()
-        self._peeked: tuple[str, str, tuple[Item, ...]] = ("", "", ())
+    _preferences: Preferences
+    _queue: TurnQueue
+    _conversation: Conversation
+    _models: ModelService
+    _files: FileService
+    _symbols: SymbolService
+    _capsules: CapsuleService
+    store: RetrievalStore
+    reader: CardReader = field(init=False)
+    holdings: Holdings = field(factory=Holdings, init=False)
+    phase: QueryCluster = field(factory=QueryCluster, init=False)
+    cards: dict[str, Card] = field(factory=dict, init=False)
+    """Held cards by key."""
+    suggestions: list[PinSuggestion] = field(factory=list, init=False)
+    on_pins: Callable[[], None] = field(default=lambda: None, init=False)
+    """Called when pins, leases or suggestions change."""
+    _for: tuple[str, str] | None = field(default=None, init=False)
+    _turn: str = field(default="", init=False)
+    _current: RetrievalSet | None = field(default=None, init=False)
+    _stored: asyncio.Event = field(factory=asyncio.Event, init=False)
+    """Set once the current set is in the store; until then only this object knows it."""
+    _touchpoints: tuple[Item, ...] = field(default=(), init=False)
+    _plan: ContextPlan | None = field(default=None, init=False)
+    _line: str = field(default="", init=False)
+    _prompts: list[str] = field(factory=list, init=False)
+    _expanded: set[str] = field(factory=set, init=False)
+    _peeked: tuple[str, str, tuple[Item, ...]] = field(factory=lambda: ("", "", ()), init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.reader = CardReader(self._files.loader)
 
     def close(self) -> None:
         """Close the store."""

@@ -17,6 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from attrs import define, field
+
 from tierline import disk
 from tierline import protocol as p
 from tierline.context.display import visible_text
@@ -109,26 +111,20 @@ class AllowList:
             disk.replace(self._path, json.dumps(value, indent=1).encode(), mode=0o600)
 
 
+@define(eq=False, repr=False, slots=False)
 class CommandService:
     """Asks, runs, and reports."""
 
-    def __init__(
-        self,
-        bus: EventBus,
-        preferences: Preferences,
-        roots: Roots,
-        tools: ToolService,
-        consents: ConsentService,
-        workbench: Workbench,
-        snapshots: SnapshotService,
-    ) -> None:
-        self._bus = bus
-        self._snapshots = snapshots
-        self._preferences = preferences
-        self._roots = roots
-        self._tools = tools
-        self._consents = consents
-        self._workbench = workbench
+    _bus: EventBus
+    _preferences: Preferences
+    _roots: Roots
+    _tools: ToolService
+    _consents: ConsentService
+    _workbench: Workbench
+    _snapshots: SnapshotService
+    tool: Tool = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
         self.tool = Tool(RUN_COMMAND, self._run, Consent.COMMAND, title=_title)
 
     # --- requests --------------------------------------------------------------------------------

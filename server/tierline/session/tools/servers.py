@@ -13,6 +13,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from attrs import define, field
+
 from tierline import protocol as p
 from tierline.context.display import shown_name, visible_text
 from tierline.context.prompt import ToolSpec
@@ -47,27 +49,19 @@ MAX_ANSWER = 400_000
 _ODD = re.compile(r"[^A-Za-z0-9_]+")
 
 
+@define(eq=False, repr=False, slots=False)
 class ServerService:
     """Keeps the MCP servers of a workspace, and offers their tools to the model."""
 
-    def __init__(
-        self,
-        bus: EventBus,
-        preferences: Preferences,
-        roots: Roots,
-        tools: ToolService,
-        consents: ConsentService,
-        snapshots: SnapshotService,
-    ) -> None:
-        self._bus = bus
-        self._preferences = preferences
-        self._roots = roots
-        self._tools = tools
-        self._consents = consents
-        self._snapshots = snapshots
-        self._connections: dict[str, ServerConnection] = {}
-        self._starting: set[asyncio.Task[None]] = set()
-        self._asking: set[asyncio.Task[None]] = set()
+    _bus: EventBus
+    _preferences: Preferences
+    _roots: Roots
+    _tools: ToolService
+    _consents: ConsentService
+    _snapshots: SnapshotService
+    _connections: dict[str, ServerConnection] = field(factory=dict, init=False)
+    _starting: set[asyncio.Task[None]] = field(factory=set, init=False)
+    _asking: set[asyncio.Task[None]] = field(factory=set, init=False)
 
     def start(self, passed: Sequence[ServerDefinition] = ()) -> None:
         """Start the servers that the editor passed on, and those that the workspace names if the

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attrs import asdict, evolve
+from attrs import asdict, define, evolve, field
 
 from tierline import protocol as p
 from tierline.context.counting import TokenCounter
@@ -45,26 +45,21 @@ _NO_ROOM = (
 )
 
 
+@define(eq=False, repr=False, slots=False)
 class ToolService:
     """Offers and runs tools. Other services add their tools to ``registry``."""
 
-    def __init__(
-        self,
-        bus: EventBus,
-        preferences: Preferences,
-        models: ModelService,
-        loader: Loader,
-        workbench: Workbench,
-    ) -> None:
-        self._bus = bus
-        self._preferences = preferences
-        self._models = models
-        self._loader = loader
-        self._workbench = workbench
-        self.registry = Registry()
+    _bus: EventBus
+    _preferences: Preferences
+    _models: ModelService
+    _loader: Loader
+    _workbench: Workbench
+    registry: Registry = field(factory=Registry, init=False)
+
+    def __attrs_post_init__(self) -> None:
         for tool in (
-            *reading.tools(loader, lambda: models.facts().max_input_tokens),
-            searching.tool(loader),
+            *reading.tools(self._loader, lambda: self._models.facts().max_input_tokens),
+            searching.tool(self._loader),
         ):
             self.registry.add(tool)
 

@@ -13,6 +13,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from attrs import define, field
+
 from tierline import protocol as p
 from tierline.history import actions
 from tierline.session.conversation import Conversation
@@ -26,21 +28,15 @@ from tierline.telemetry import otel
 log = logging.getLogger(__name__)
 
 
+@define(eq=False, repr=False, slots=False)
 class ReflectionService:
     """Writes one reflection per turn and reads them back."""
 
-    def __init__(
-        self,
-        bus: EventBus,
-        preferences: Preferences,
-        conversation: Conversation,
-        edits: EditService,
-    ) -> None:
-        self._bus = bus
-        self._preferences = preferences
-        self._conversation = conversation
-        self._edits = edits
-        self._traces = otel.Traces()
+    _bus: EventBus
+    _preferences: Preferences
+    _conversation: Conversation
+    _edits: EditService
+    _traces: otel.Traces = field(factory=otel.Traces, init=False)
 
     async def record_turn(self, turn: Turn, outcome: p.TurnOutcome, code: str = "") -> None:
         """Record a turn that made at least one request. Never raises."""

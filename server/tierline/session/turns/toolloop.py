@@ -12,7 +12,7 @@ import logging
 import time
 from contextlib import aclosing
 
-from attrs import evolve
+from attrs import define, evolve
 
 from tierline import protocol as p
 from tierline.context.blocks import Reasoning, Text, ToolResult
@@ -97,40 +97,24 @@ class EmptyReplyError(Exception):
     """A reply without any content."""
 
 
+@define(eq=False, repr=False, slots=False)
 class RoundRunner:
     """Runs the rounds of a turn."""
 
-    def __init__(
-        self,
-        bus: EventBus,
-        preferences: Preferences,
-        conversation: Conversation,
-        models: ModelService,
-        tools: ToolService,
-        servers: ServerService,
-        urls: UrlService,
-        edits: EditService,
-        anchor: Anchor,
-        composer: Composer,
-        cache: CacheService,
-        drafts: DraftService,
-        spending: SpendingGuard,
-        waiting: WaitingPrompts,
-    ) -> None:
-        self._bus = bus
-        self._preferences = preferences
-        self._conversation = conversation
-        self._models = models
-        self._tools = tools
-        self._servers = servers
-        self._urls = urls
-        self._edits = edits
-        self._anchor = anchor
-        self._composer = composer
-        self._cache = cache
-        self._drafts = drafts
-        self._spending = spending
-        self._waiting = waiting
+    _bus: EventBus
+    _preferences: Preferences
+    _conversation: Conversation
+    _models: ModelService
+    _tools: ToolService
+    _servers: ServerService
+    _urls: UrlService
+    _edits: EditService
+    _anchor: Anchor
+    _composer: Composer
+    _cache: CacheService
+    _drafts: DraftService
+    _spending: SpendingGuard
+    _waiting: WaitingPrompts
 
     async def run(self, turn: Turn) -> p.TurnFinished:
         """Run all rounds of a turn. Returns the event that ends it.

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 
-from attrs import evolve
+from attrs import define, evolve, field
 
 from tierline import protocol as p
 from tierline.context.blocks import Block, Image, Text, visible
@@ -50,51 +50,34 @@ log = logging.getLogger(__name__)
 LIMIT_ADVICE = "Send “continue” to go on, or change the limits in the settings (spending)."
 
 
+@define(eq=False, repr=False, slots=False)
 class TurnRunner:
     """Runs one turn at a time; further prompts wait in order."""
 
-    def __init__(
-        self,
-        bus: EventBus,
-        preferences: Preferences,
-        queue: TurnQueue,
-        conversation: Conversation,
-        models: ModelService,
-        files: FileService,
-        mentions: MentionService,
-        compaction: CompactionService,
-        cache: CacheService,
-        keep_alive: KeepAliveService,
-        drafts: DraftService,
-        reflection: ReflectionService,
-        rounds: RoundRunner,
-        waiting: WaitingPrompts,
-        workbench: Workbench,
-        snapshots: SnapshotService,
-        after_turn: Callable[[str], Awaitable[None]],
-    ) -> None:
-        """``after_turn`` is called with the id of a turn that has ended."""
-        self._bus = bus
-        self._preferences = preferences
-        self._queue = queue
-        self._conversation = conversation
-        self._models = models
-        self._files = files
-        self._mentions = mentions
-        self._compaction = compaction
-        self._cache = cache
-        self._keep_alive = keep_alive
-        self._drafts = drafts
-        self._reflection = reflection
-        self._rounds = rounds
-        self._waiting = waiting
-        waiting.wake = self._wake
-        self._workbench = workbench
-        self._snapshots = snapshots
-        self._after_turn = after_turn
-        self._task: asyncio.Task[None] | None = None
-        self._closing = False
-        self._idle = asyncio.Event()
+    _bus: EventBus
+    _preferences: Preferences
+    _queue: TurnQueue
+    _conversation: Conversation
+    _models: ModelService
+    _files: FileService
+    _mentions: MentionService
+    _compaction: CompactionService
+    _cache: CacheService
+    _keep_alive: KeepAliveService
+    _drafts: DraftService
+    _reflection: ReflectionService
+    _rounds: RoundRunner
+    _waiting: WaitingPrompts
+    _workbench: Workbench
+    _snapshots: SnapshotService
+    _after_turn: Callable[[str], Awaitable[None]]
+    """Called with the id of a turn that has ended."""
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
+    _closing: bool = field(default=False, init=False)
+    _idle: asyncio.Event = field(factory=asyncio.Event, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._waiting.wake = self._wake
         self._idle.set()
 
     async def send(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from attrs import evolve
+from attrs import define, evolve, field
 
 from tierline import protocol as p
 from tierline.context.blocks import Block, Image, Text, visible
@@ -25,19 +25,17 @@ from tierline.session.state.queue import TurnQueue
 from tierline.session.state.turn import Turn
 
 
+@define(eq=False, repr=False, slots=False)
 class WaitingPrompts:
     """The queue as clients see and change it."""
 
-    def __init__(
-        self, bus: EventBus, queue: TurnQueue, conversation: Conversation, mentions: MentionService
-    ) -> None:
-        self._bus = bus
-        self._queue = queue
-        self._conversation = conversation
-        self._mentions = mentions
-        self._told: list[p.QueuedPrompt] = []
-        self.wake: Callable[[], None] = lambda: None
-        """Called when a prompt may begin again."""
+    _bus: EventBus
+    _queue: TurnQueue
+    _conversation: Conversation
+    _mentions: MentionService
+    _told: list[p.QueuedPrompt] = field(factory=list, init=False)
+    wake: Callable[[], None] = field(default=lambda: None, init=False)
+    """Called when a prompt may begin again."""
 
     # --- requests --------------------------------------------------------------------------------
 
