@@ -137,8 +137,7 @@ def sessions(
 def archive(
     session: Annotated[list[str] | None, typer.Argument(help="Ids of sessions.")] = None,
     days: Annotated[
-        int | None,
-        typer.Option("--days", min=1, help="All that were not used for so many days."),
+        int | None, typer.Option("--days", min=1, help="All that were not used for so many days.")
     ] = None,
     back: Annotated[bool, typer.Option("--back", help="Take them back out of it.")] = False,
     dry_run: Annotated[

@@ -18,9 +18,7 @@ app = typer.Typer()
 
 
 @app.command()
-def mcp(
-    root: _Root = Path(),
-) -> None:
+def mcp(root: _Root = Path()) -> None:
     """Serve files, history, memos and plans to other agents (MCP on standard input and output)."""
     if importlib.util.find_spec("mcp") is None:
         say("The package mcp is not installed. Install it with pip install 'tierline[mcp]'.", "red")

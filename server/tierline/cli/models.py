@@ -49,10 +49,7 @@ def models(
         chosen = [name]
     found = [
         table.facts(
-            one,
-            provider=kind or _adapter(one),
-            host=host,
-            default_window=settings.default_window,
+            one, provider=kind or _adapter(one), host=host, default_window=settings.default_window
         )
         for one in chosen
     ]

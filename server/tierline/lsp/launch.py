@@ -44,8 +44,7 @@ def configure_logging() -> None:
 
     level = os.environ.get("TIERLINE_LOG", "WARNING").upper()
     logging.basicConfig(
-        level=level if level in logging.getLevelNamesMapping() else "WARNING",
-        stream=sys.stderr,
+        level=level if level in logging.getLevelNamesMapping() else "WARNING", stream=sys.stderr
     )
     for handler in logging.getLogger().handlers:  # lines may contain foreign names and errors
         handler.setFormatter(_Printable(_LOG_LINE))

@@ -152,9 +152,7 @@ class LspWorkbench(Workbench):
 
 
 def workspace_edit(
-    change: FileChange,
-    annotation: Annotation,
-    able: lsp.WorkspaceEditClientCapabilities | None,
+    change: FileChange, annotation: Annotation, able: lsp.WorkspaceEditClientCapabilities | None
 ) -> lsp.WorkspaceEdit | None:
     """The change in the richest form that the client supports; None if it supports none."""
     annotated = able is not None and able.change_annotation_support is not None

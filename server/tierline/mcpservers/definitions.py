@@ -98,10 +98,7 @@ def _remote(
         return "has an address that is neither http nor https."
     headers = entry.get("headers")
     return ServerDefinition(
-        name,
-        url=url,
-        headers=_texts(headers, environment),
-        written=(url, *_written(headers, ": ")),
+        name, url=url, headers=_texts(headers, environment), written=(url, *_written(headers, ": "))
     )
 
 

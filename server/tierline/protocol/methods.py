@@ -3,157 +3,20 @@
 from __future__ import annotations
 
 from tierline.protocol.base import NoParams, Ok, define
-from tierline.protocol.cache import (
-    CacheExplainParams,
-    CacheExplainResult,
-    CacheTiers,
-    CacheTiersParams,
-    ChangeForecast,
-    ChangeForecastParams,
-    RequestStatsParams,
-    RequestStatsResult,
-    Stats,
-    StatsParams,
-    TurnStatsParams,
-    TurnStatsResult,
-)
-from tierline.protocol.chat import (
-    AskParams,
-    ChatCancelParams,
-    ChatCancelResult,
-    ChatEditParams,
-    ChatRetryParams,
-    ChatSendParams,
-    ChatSendResult,
-    EffortParams,
-    EffortResult,
-    ModeParams,
-    ModeResult,
-    ProviderKeyParams,
-    ProviderListResult,
-    ProviderSelectParams,
-    QueueChangeParams,
-    QueueMoveParams,
-    QueueParams,
-    QueueResult,
-    QueueSteerParams,
-)
-from tierline.protocol.editor import EditorChatParams, EditorChatResult, EditorModelsResult
-from tierline.protocol.files import FileParams, FilesResult, UrlParams, UrlsResult, UrlText
-from tierline.protocol.history import (
-    AnchorResult,
-    ArchiveParams,
-    BranchCompareParams,
-    BranchComparison,
-    BranchListResult,
-    BranchParams,
-    CommandListResult,
-    CommandParams,
-    CommandResult,
-    ExportParams,
-    ExportResult,
-    ForkParams,
-    GroupDetails,
-    GroupListParams,
-    GroupListResult,
-    GroupParams,
-    HistoryStatus,
-    ImportParams,
-    ImportResult,
-    NewSessionFiles,
-    NewSessionParams,
-    QueryParams,
-    QueryResult,
-    RecoverParams,
-    RecoverResult,
-    RenameParams,
-    Scratchpad,
-    ScratchpadAppendParams,
-    ScratchpadSetParams,
-    SearchHits,
-    SearchParams,
-    SessionListParams,
-    SessionListResult,
-    SessionMessages,
-    SessionParams,
-    StrategyParams,
-    UndoParams,
-    WindowParams,
-)
-from tierline.protocol.instructions import InstructionsResult, InstructionSwitchParams
-from tierline.protocol.memory import (
-    CapsuleInfo,
-    CapsuleListResult,
-    CapsuleMakeParams,
-    CompactionParams,
-    CompactionResult,
-    CompactionUndoParams,
-    CompactionView,
-    MemoEditParams,
-    MemoInfo,
-    MemoListParams,
-    MemoListResult,
-    MemoParams,
-    MemoryStats,
-    MemoSaveParams,
-    MemoSearchParams,
-)
-from tierline.protocol.mentions import (
-    EditorContent,
-    EditorProvideParams,
-    MentionCompleteParams,
-    MentionCompleteResult,
-    MentionResolveParams,
-    MentionResolveResult,
-)
-from tierline.protocol.models import (
-    KeyCheckParams,
-    KeyCheckResult,
-    ModelsParams,
-    ModelsResult,
-)
-from tierline.protocol.moments import BackParams, BackPreview, BackResult
-from tierline.protocol.plans import (
-    PlanDiffParams,
-    PlanDiffResult,
-    PlanExplainParams,
-    PlanExplainResult,
-    PlanInfo,
-    PlanListParams,
-    PlanListResult,
-    PlanParams,
-    PlanSentParams,
-    PlanSentResult,
-    PromptTextResult,
-)
-from tierline.protocol.symbols import (
-    CodeParams,
-    CodeResult,
-    PinItemParams,
-    PinKeyParams,
-    PinsResult,
-    ReindexParams,
-    RetrievalInfo,
-    RetrievalParams,
-    SymbolsStatus,
-)
-from tierline.protocol.tools import (
-    AllowedCommands,
-    ConsentAnswerParams,
-    EditAcceptParams,
-    EditChooseParams,
-    EditListResult,
-    EditParams,
-    EditPreview,
-    EditProposeParams,
-    EditRejectParams,
-    EditReviewParams,
-    EditReviewResult,
-    ForgetCommandParams,
-    SaveParams,
-    SaveResult,
-)
-from tierline.protocol.values import Budget, EditInfo, ProviderInfo, State
+from tierline.protocol.cache import *
+from tierline.protocol.chat import *
+from tierline.protocol.editor import *
+from tierline.protocol.files import *
+from tierline.protocol.history import *
+from tierline.protocol.instructions import *
+from tierline.protocol.memory import *
+from tierline.protocol.mentions import *
+from tierline.protocol.models import *
+from tierline.protocol.moments import *
+from tierline.protocol.plans import *
+from tierline.protocol.symbols import *
+from tierline.protocol.tools import *
+from tierline.protocol.values import *
 
 
 @define

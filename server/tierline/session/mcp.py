@@ -71,11 +71,7 @@ async def _explain(session: Session, arguments: Mapping[str, Any]) -> str:
 VIEWS: Mapping[str, McpTool] = {
     "explain_context": McpTool(
         "Why a file or another item was in or out of a request.",
-        {
-            "type": "object",
-            "properties": {"key": _TEXT, "plan_id": _TEXT},
-            "required": ["key"],
-        },
+        {"type": "object", "properties": {"key": _TEXT, "plan_id": _TEXT}, "required": ["key"]},
         _explain,
     ),
     "get_plan": McpTool(

@@ -123,11 +123,7 @@ class ModelService:
                 continue
             infos.append(
                 _shown(
-                    row,
-                    model=choice.model,
-                    why=choice.why,
-                    active=chosen,
-                    base_url=choice.base_url,
+                    row, model=choice.model, why=choice.why, active=chosen, base_url=choice.base_url
                 )
             )
         infos += self._elsewhere(active)

@@ -403,10 +403,7 @@ class CompactionService:
         if found.boundary_index is None:
             return found
         return TopicBoundary(
-            found.boundary_index + skipped,
-            found.boundary_reason,
-            found.confidence,
-            found.summary,
+            found.boundary_index + skipped, found.boundary_reason, found.confidence, found.summary
         )
 
     def _unchanged(self, work: _Work, planned: CompactionPlan) -> bool:

@@ -85,10 +85,7 @@ class EditApplier:
         return EditCheck(made, None, False) if isinstance(made, Proposal) else made.reason
 
     async def apply(
-        self,
-        edit: Edit,
-        indexes: Sequence[int],
-        intend: Callable[[str, str], Awaitable[None]],
+        self, edit: Edit, indexes: Sequence[int], intend: Callable[[str, str], Awaitable[None]]
     ) -> str:
         """Apply hunks through the editor. Returns why that was not possible; empty if it was.
 

@@ -70,10 +70,7 @@ PROPOSE_EDIT = ToolSpec(
                 "maxItems": 100,
                 "items": {
                     "type": "object",
-                    "properties": {
-                        "search": {"type": "string"},
-                        "replace": {"type": "string"},
-                    },
+                    "properties": {"search": {"type": "string"}, "replace": {"type": "string"}},
                     "required": ["search", "replace"],
                 },
             },

@@ -159,13 +159,7 @@ def note_items(
     )
     items += [
         Item.of_text(
-            key,
-            Section.STATE,
-            text,
-            count(text),
-            priority=90,
-            volatile=volatile,
-            origin=origin,
+            key, Section.STATE, text, count(text), priority=90, volatile=volatile, origin=origin
         )
         for key, text, origin in notes
         if text

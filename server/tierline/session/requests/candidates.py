@@ -146,12 +146,7 @@ def gather(snapshot: RequestSnapshot, counter: TokenCounter, known: ItemCache) -
     """
     known.fit(counter)
     head = Item.of_text(
-        "system:head",
-        Section.SYSTEM,
-        HEAD,
-        counter.count(HEAD),
-        priority=100,
-        required=True,
+        "system:head", Section.SYSTEM, HEAD, counter.count(HEAD), priority=100, required=True
     )
     selected = [
         Item.of_text(

@@ -226,11 +226,7 @@ def _text(block: object) -> str:
 
 def _stored_info(stored: StoredPlan) -> p.PlanInfo:
     return _info(
-        stored.plan,
-        stored.session_id,
-        stored.turn_id,
-        stored.created,
-        stored.request_sha256,
+        stored.plan, stored.session_id, stored.turn_id, stored.created, stored.request_sha256
     )
 
 

@@ -264,12 +264,7 @@ class RetrievalService:
             used += tokens
             items.append(
                 Item.of_text(
-                    key,
-                    Section.SYMBOLS,
-                    text,
-                    tokens,
-                    priority=priority,
-                    origin="module map",
+                    key, Section.SYMBOLS, text, tokens, priority=priority, origin="module map"
                 )
             )
         return items, absent

@@ -282,12 +282,7 @@ async def _query(session: Session, rest: str) -> p.CommandResult:
     return _document("Query", [*head, *rows, *more])
 
 
-ASKS = (
-    slash_prompts.explain,
-    slash_prompts.fix,
-    slash_prompts.tests,
-    slash_prompts.document,
-)
+ASKS = (slash_prompts.explain, slash_prompts.fix, slash_prompts.tests, slash_prompts.document)
 COMMANDS: tuple[Command, ...] = (
     Command("explain", "[what]", "Explain the selected code, or what you name.", ASKS[0]),
     Command("fix", "[what]", "Fix the problems in it.", ASKS[1]),

@@ -56,12 +56,7 @@ RUN_COMMAND = ToolSpec(
     input_schema={
         "type": "object",
         "properties": {
-            "argv": {
-                "type": "array",
-                "items": {"type": "string"},
-                "minItems": 1,
-                "maxItems": 200,
-            },
+            "argv": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 200},
             "shell": {"type": "string", "minLength": 1, "maxLength": MAX_COMMAND_LENGTH},
         },
     },

@@ -425,10 +425,7 @@ class RoundRunner:
         return waiting[:end]
 
     async def _stopped(
-        self,
-        turn: Turn,
-        batch: list[ToolCall],
-        tasks: list[asyncio.Task[tuple[ToolOutput, int]]],
+        self, turn: Turn, batch: list[ToolCall], tasks: list[asyncio.Task[tuple[ToolOutput, int]]]
     ) -> None:
         """Called when the turn was stopped while calls ran: keeps finished results, and marks the
         others as stopped.
