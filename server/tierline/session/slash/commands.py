@@ -20,7 +20,7 @@ from tierline.session.slash import memory as slash_memory
 from tierline.session.slash import moments as slash_moments
 from tierline.session.slash import prompts as slash_prompts
 from tierline.session.slash import urls as slash_urls
-from tierline.session.slash.turns import turn_named
+from tierline.session.slash.moments import turn_named
 from tierline.workspace.promptfiles import split_arguments
 
 if TYPE_CHECKING:
