@@ -38,7 +38,7 @@ from tierline.session.requests.candidates import RequestSnapshot
 from tierline.session.requests.composer import ComposedRequest, Composer
 from tierline.session.state.plan import LastPlan
 from tierline.session.state.preferences import Preferences
-from tierline.session.state.queue import TurnQueue
+from tierline.session.state.turn import TurnQueue
 
 EXAMPLES = int(os.environ.get("TIERLINE_FUZZ_EXAMPLES", "100"))
 TOOL = ToolSpec("read_file", "Read a file.", {"type": "object", "properties": {}})

@@ -12,7 +12,7 @@ from tierline.session.history.back import BackService
 from tierline.session.snapshots.content import FileContent
 from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
-from tierline.session.state.queue import TurnQueue
+from tierline.session.state.turn import TurnQueue
 from tierline.session.workbench import Workbench
 from tierline.store.sessions import HistoryStore
 from tierline.workspace.buffers import Buffers

@@ -78,7 +78,7 @@ def stats(
 
 def collect(root: Path, session: str = "") -> p.Stats:
     """The statistics of a workspace; empty where there are none."""
-    from tierline.session.caching.usage_stats import stats as sums
+    from tierline.session.caching.views import stats as sums
     from tierline.session.counting import make_counters
     from tierline.store.readonly_copy import ReadOnlyCopy
     from tierline.store.sessions import HistoryStore

@@ -18,9 +18,9 @@ from tierline import protocol
 from tierline.errors import TierlineError
 from tierline.lsp import documents, lenses, parent, tcp
 from tierline.lsp.chat_documents import COMMAND, ChatDocuments
+from tierline.lsp.codec import sanitize
 from tierline.lsp.editor import EditorModels
 from tierline.lsp.host import CLOSE_SECONDS, TierlineServer
-from tierline.lsp.params import sanitize
 from tierline.lsp.progress import ClientProgress
 from tierline.lsp.proposals import Proposals
 from tierline.lsp.wire import MethodError

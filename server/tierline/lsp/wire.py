@@ -23,7 +23,7 @@ from pygls.protocol.json_rpc import (
 
 from tierline import protocol
 from tierline.errors import TierlineError
-from tierline.lsp.params import sanitize
+from tierline.lsp.codec import sanitize
 
 log = logging.getLogger(__name__)
 

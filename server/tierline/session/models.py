@@ -48,8 +48,8 @@ from tierline.session.events import EventBus
 from tierline.session.model_catalogue import ModelCatalogue, presets
 from tierline.session.profiles import ServerProfiles, profiled
 from tierline.session.state.preferences import Preferences
-from tierline.session.state.queue import TurnQueue
 from tierline.session.state.thinking_refusals import ThinkingRefusals
+from tierline.session.state.turn import TurnQueue
 
 MAX_BODY_BYTES = 32_000_000
 """Bytes; Anthropic accepts this much, others as much or more. A refusal lowers it."""

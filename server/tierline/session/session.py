@@ -47,9 +47,9 @@ from tierline.session.mentions.service import MentionService
 from tierline.session.model_questions import ModelQuestions
 from tierline.session.models import ModelService, problems
 from tierline.session.redaction import redact
+from tierline.session.requests.candidates import Sources
 from tierline.session.requests.composer import Composer
 from tierline.session.requests.plans import PlanService
-from tierline.session.requests.sources import Sources
 from tierline.session.retrieval.capsules import CapsuleService
 from tierline.session.retrieval.pins import PinService
 from tierline.session.retrieval.semantic import SemanticRanking
@@ -59,7 +59,7 @@ from tierline.session.retrieval.tools import code_tools
 from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.plan import LastPlan
 from tierline.session.state.preferences import Preferences
-from tierline.session.state.queue import TurnQueue
+from tierline.session.state.turn import TurnQueue
 from tierline.session.tools.commands import CommandService
 from tierline.session.tools.servers import ServerService
 from tierline.session.tools.toolbox import ToolService

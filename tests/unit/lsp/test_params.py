@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tierline.lsp.params import LARGEST, InvalidParamsError, sanitize
+from tierline.lsp.codec import LARGEST, InvalidParamsError, sanitize
 from tierline.workspace.flavour import POSIX
 
 

@@ -15,7 +15,7 @@ from tierline.session.events import EventBus
 from tierline.session.history import external_changes
 from tierline.session.history.external_changes import ExternalChangesService
 from tierline.session.state.preferences import Preferences
-from tierline.session.state.queue import TurnQueue
+from tierline.session.state.turn import TurnQueue
 from tierline.store.sessions import HistoryStore
 
 

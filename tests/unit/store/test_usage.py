@@ -8,7 +8,7 @@ from pathlib import Path
 from attrs import evolve
 
 from tierline.context.models import ModelFacts, Prices
-from tierline.session.caching.usage_stats import stats
+from tierline.session.caching.views import stats
 from tierline.store.usage import BESIDE, KEEP_ALIVE, KEPT_DETAILS, StoredRequest, UsageStore
 
 ROW = StoredRequest(

@@ -27,7 +27,7 @@ from tierline.session.conversation import Conversation
 from tierline.session.models import ModelService
 from tierline.session.requests.composer import ComposedRequest, Composer
 from tierline.session.state.preferences import Preferences
-from tierline.session.state.queue import TurnQueue
+from tierline.session.state.turn import TurnQueue
 
 log = logging.getLogger(__name__)
 

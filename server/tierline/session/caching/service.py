@@ -32,7 +32,7 @@ from tierline.providers.base import (
     Usage,
 )
 from tierline.session.caching import views
-from tierline.session.caching.usage_stats import requests, stats
+from tierline.session.caching.views import requests, stats
 from tierline.session.conversation import Conversation
 from tierline.session.counting import Counters
 from tierline.session.models import ModelService

@@ -40,8 +40,7 @@ from tierline.history.summarise import SummaryProblem
 from tierline.history.timeline import Summary, summary_message
 from tierline.history.truncation import truncate
 from tierline.providers.base import ProviderError
-from tierline.session.compaction.levels import LevelSummaries
-from tierline.session.compaction.summariser import Summariser
+from tierline.session.compaction.summariser import LevelSummaries, Summariser
 from tierline.session.conversation import Conversation
 from tierline.session.conversation.ordering import in_order
 from tierline.session.events import EventBus
@@ -50,7 +49,7 @@ from tierline.session.model_questions import ModelQuestions
 from tierline.session.models import ModelService
 from tierline.session.requests.composer import Composer
 from tierline.session.state.preferences import Preferences
-from tierline.session.state.queue import TurnQueue
+from tierline.session.state.turn import TurnQueue
 
 log = logging.getLogger(__name__)
 

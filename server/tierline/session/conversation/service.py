@@ -21,10 +21,15 @@ from tierline.history.parser import text_of
 from tierline.history.state import extract
 from tierline.history.timeline import Timeline
 from tierline.history.usage import of_messages, with_events
-from tierline.session.conversation import turn_usage
-from tierline.session.conversation.callrows import Answers, Title, call_rows, results_of
-from tierline.session.conversation.compaction_view import with_compactions
-from tierline.session.conversation.sent_context import groups_of
+from tierline.session.conversation.views import (
+    Answers,
+    Title,
+    call_rows,
+    groups_of,
+    results_of,
+    show_usage,
+    with_compactions,
+)
 from tierline.session.state.preferences import Preferences
 from tierline.store.errors import StorageError
 from tierline.store.sessions import HistoryStore
@@ -142,7 +147,7 @@ class Conversation:
             prompt.sent = list(sent)
         for message_id, found in of_messages(turns, with_events(now.usages, self._unsaved)).items():
             message = shown[message_id]
-            turn_usage.show_usage(message, found)
+            show_usage(message, found)
             if (asked := prompts.get(message.group_id)) is not None and not asked.context_line:
                 asked.context_line, asked.sent = found.line, groups_of(found.went)
         return shown

@@ -23,13 +23,13 @@ from tierline.history.parser import text_of
 from tierline.session.conversation import Conversation
 from tierline.session.conversation.ordering import in_order
 from tierline.session.events import EventBus
-from tierline.session.history.back_texts import cut_off, described, told
+from tierline.session.history.history_texts import cut_off, described, told
 from tierline.session.snapshots import moments
 from tierline.session.snapshots.content import FileContent, on_disk, present, recorded
 from tierline.session.snapshots.moments import FileRestoration, JournalRecord
 from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
-from tierline.session.state.queue import TurnQueue
+from tierline.session.state.turn import TurnQueue
 from tierline.session.workbench import Workbench
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import ResolvedPath

@@ -11,7 +11,7 @@ from tierline.history.messages import Status
 from tierline.history.timeline import Timeline
 from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
-from tierline.session.state.queue import TurnQueue
+from tierline.session.state.turn import TurnQueue
 
 LOOK_SECONDS = 1.0
 """How often the log is asked."""

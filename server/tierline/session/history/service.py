@@ -25,7 +25,7 @@ from tierline.session.models import ModelService
 from tierline.session.requests.composer import Composer
 from tierline.session.requests.plans import PlanService
 from tierline.session.state.preferences import Preferences
-from tierline.session.state.queue import TurnQueue
+from tierline.session.state.turn import TurnQueue
 from tierline.session.turns.turn import TurnRunner
 from tierline.store.index import SessionSummary
 from tierline.store.plans import StoredPlan

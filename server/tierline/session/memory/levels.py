@@ -33,8 +33,7 @@ from tierline.session.events import EventBus
 from tierline.session.models import ModelService
 from tierline.session.retrieval.semantic import SemanticRanking
 from tierline.session.state.preferences import Preferences
-from tierline.session.state.queue import TurnQueue
-from tierline.session.state.turn import Turn
+from tierline.session.state.turn import Turn, TurnQueue
 from tierline.store.group_search import GroupSearch
 
 SHARE_OF_WINDOW = 0.5

@@ -13,7 +13,7 @@ from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService
 from tierline.session.memory.memos import MemoService
 from tierline.session.mentions.paths import PathIndex
-from tierline.session.mentions.words import ALONE, mention_text
+from tierline.session.mentions.resolved_mention import ALONE, mention_text
 from tierline.session.retrieval.symbols import SymbolService
 from tierline.session.workbench import Workbench
 from tierline.workspace import changes

@@ -23,8 +23,12 @@ from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService, rendered
 from tierline.session.memory.memos import MemoService
 from tierline.session.mentions import texts
-from tierline.session.mentions.resolved_mention import MAX_CHARACTERS, ResolvedMention, unresolved
-from tierline.session.mentions.words import SpecialKind
+from tierline.session.mentions.resolved_mention import (
+    MAX_CHARACTERS,
+    ResolvedMention,
+    SpecialKind,
+    unresolved,
+)
 from tierline.session.models import ModelService
 from tierline.session.redaction import redacted
 from tierline.session.retrieval.symbols import SymbolService

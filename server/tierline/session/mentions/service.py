@@ -15,9 +15,8 @@ from tierline.errors import TierlineError
 from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService
 from tierline.session.longtext import in_thread_when_long
-from tierline.session.mentions.resolved_mention import ResolvedMention, unresolved
+from tierline.session.mentions.resolved_mention import ResolvedMention, special_mention, unresolved
 from tierline.session.mentions.resolver import MentionResolver
-from tierline.session.mentions.words import special_mention
 from tierline.workspace.loader import LoadedFile
 from tierline.workspace.mentions import Mention, is_prose, mentions
 

@@ -1,4 +1,4 @@
-"""The candidates of a request, and the snapshot that they are made from."""
+"""The candidates of a request: their sources, and the snapshot that they are made from."""
 
 from __future__ import annotations
 
@@ -22,11 +22,19 @@ from tierline.history.isolation import isolate
 from tierline.history.messages import Message
 from tierline.history.rendered_history import FormCache, write
 from tierline.history.selection import Strategy, select
-from tierline.session.memory.levels import MemoryView
+from tierline.session.edits.service import EditService
+from tierline.session.files.churn import ChurnService
+from tierline.session.files.instructions import InstructionService
+from tierline.session.files.service import FileService
+from tierline.session.files.urls import UrlService
+from tierline.session.memory.anchor import Anchor
+from tierline.session.memory.levels import MemoryService, MemoryView
+from tierline.session.memory.memos import MemoService
+from tierline.session.retrieval.capsules import CapsuleService
 from tierline.session.retrieval.semantic import SemanticRanking
-from tierline.session.retrieval.service import AutomaticContext
+from tierline.session.retrieval.service import AutomaticContext, RetrievalService
 from tierline.session.state.turn import Turn
-from tierline.session.tools.toolbox import tools_items
+from tierline.session.tools.toolbox import ToolService, tools_items
 from tierline.store.group_search import GroupSearch
 
 HEAD = prompts.read("system")
@@ -242,3 +250,21 @@ def absent_of(entry: FileEntry) -> UnavailableItem:
         reason=entry.sentence,
         path=entry.key,
     )
+
+
+@frozen
+class Sources:
+    """The services that are asked, each once for every request."""
+
+    files: FileService
+    instructions: InstructionService
+    urls: UrlService
+    retrieval: RetrievalService
+    capsules: CapsuleService
+    memory: MemoryService
+    memos: MemoService
+    anchor: Anchor
+    meaning: SemanticRanking
+    churn: ChurnService
+    edits: EditService
+    tools: ToolService

@@ -39,6 +39,7 @@ from tierline.session.models import ModelService
 from tierline.session.requests.candidates import (
     ItemCache,
     RequestSnapshot,
+    Sources,
     absent_of,
     gather,
     selection_of,
@@ -46,13 +47,11 @@ from tierline.session.requests.candidates import (
 )
 from tierline.session.requests.context_line import context_line
 from tierline.session.requests.layout import lay_out
-from tierline.session.requests.sources import Sources
 from tierline.session.requests.tiering import CacheLine, SentState, policy
 from tierline.session.retrieval.service import AutomaticContext
 from tierline.session.state.plan import LastPlan
 from tierline.session.state.preferences import Preferences
-from tierline.session.state.queue import TurnQueue
-from tierline.session.state.turn import Turn
+from tierline.session.state.turn import Turn, TurnQueue
 from tierline.store.group_search import GroupSearch
 from tierline.store.plans import PlanStore
 

@@ -16,7 +16,7 @@ from tierline.context.retrieval.cards import CARD_PREFIX, card_key, parse_key
 from tierline.context.text import clip
 from tierline.errors import TierlineError
 from tierline.session.conversation import Conversation
-from tierline.session.conversation.sent_context import sent_entries
+from tierline.session.conversation.views import sent_entries
 from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService
 from tierline.session.requests.composer import Composer

@@ -38,8 +38,7 @@ from tierline.session.retrieval.symbols import SymbolService
 from tierline.session.retrieval.touchpoints import CardReader, gather
 from tierline.session.retrieval.views import shown
 from tierline.session.state.preferences import Preferences
-from tierline.session.state.queue import TurnQueue
-from tierline.session.state.turn import Turn
+from tierline.session.state.turn import Turn, TurnQueue
 from tierline.store.retrieval import RetrievalStore
 
 log = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from tierline.context.text import clip, well_formed
 from tierline.errors import ENDS, TierlineError
 from tierline.history.messages import Message
 from tierline.providers.base import ToolCall
-from tierline.session.conversation.callrows import shown_arguments
+from tierline.session.conversation.views import shown_arguments
 from tierline.session.events import EventBus
 from tierline.session.models import ModelService
 from tierline.session.redaction import redacted

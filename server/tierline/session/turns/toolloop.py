@@ -37,10 +37,9 @@ from tierline.providers.base import (
 from tierline.providers.errors import RequestFailed
 from tierline.providers.overflows import Overflow, room_after
 from tierline.session.caching.service import CacheService
-from tierline.session.conversation import Conversation, turn_usage
-from tierline.session.conversation.callrows import results_of, shown_text
+from tierline.session.conversation import Conversation
 from tierline.session.conversation.ordering import shield
-from tierline.session.conversation.sent_context import sent_groups
+from tierline.session.conversation.views import finished_event, results_of, sent_groups, shown_text
 from tierline.session.edits.service import EditService
 from tierline.session.events import EventBus
 from tierline.session.files.urls import UrlService
@@ -368,7 +367,7 @@ class RoundRunner:
     def finished(self, turn: Turn, message: Message) -> p.TurnFinished:
         """The event that ends a turn whose last reply is this message."""
         incomplete = message.status is Status.INTERRUPTED
-        return turn_usage.finished_event(
+        return finished_event(
             turn.group_id,
             "interrupted" if incomplete else "ok",
             self._conversation.show(message.id),

@@ -19,8 +19,9 @@ from tierline.providers.base import ProviderError
 from tierline.session.caching.keepalive import KeepAliveService
 from tierline.session.caching.service import CacheService
 from tierline.session.compaction.service import CompactionService
-from tierline.session.conversation import Conversation, attached_of, turn_usage
+from tierline.session.conversation import Conversation, attached_of
 from tierline.session.conversation.ordering import in_order, shield
+from tierline.session.conversation.views import cut_off_usage, finished_event
 from tierline.session.events import EventBus
 from tierline.session.files.active_file import (
     ActiveFileContext,
@@ -33,8 +34,7 @@ from tierline.session.models import ModelService
 from tierline.session.redaction import redacted
 from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
-from tierline.session.state.queue import TurnQueue
-from tierline.session.state.turn import Turn
+from tierline.session.state.turn import Turn, TurnQueue
 from tierline.session.turns.drafts import DraftService
 from tierline.session.turns.pictures import check_images
 from tierline.session.turns.reflection import ReflectionService, cut_data
@@ -389,9 +389,7 @@ class TurnRunner:
             await self._rounds.close_calls(turn, why)
             await self._drafts.drop(turn)
             self._conversation.set_reply_error(turn.group_id, note)
-        finished = turn_usage.finished_event(
-            turn.group_id, outcome, shown, turn.requests, turn.round.cache
-        )
+        finished = finished_event(turn.group_id, outcome, shown, turn.requests, turn.round.cache)
         finished.code, finished.error, finished.advice = code, error, advice
         await self._ended(turn, finished, code)
 
@@ -403,5 +401,5 @@ class TurnRunner:
         if found is None:
             return
         turn.round.cache = found
-        usage = turn_usage.cut_off_usage(found, reported=bool(turn.round.usage.input_tokens))
+        usage = cut_off_usage(found, reported=bool(turn.round.usage.input_tokens))
         turn.requests.append(cut_data(found, turn, usage))

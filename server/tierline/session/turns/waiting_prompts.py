@@ -21,8 +21,7 @@ from tierline.session.conversation.ordering import in_order, shield
 from tierline.session.events import EventBus
 from tierline.session.mentions.service import MentionService
 from tierline.session.redaction import redacted
-from tierline.session.state.queue import TurnQueue
-from tierline.session.state.turn import Turn
+from tierline.session.state.turn import Turn, TurnQueue
 
 
 @define(eq=False, repr=False, slots=False)
