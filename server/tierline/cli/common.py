@@ -30,6 +30,7 @@ from tierline.errors import TierlineError
 from tierline.localization.translator import translate, translate_label, translate_lines
 
 if TYPE_CHECKING:
+    from tierline import protocol as p
     from tierline.session.retrieval.symbols import Progress
     from tierline.session.session import Session
 
@@ -202,7 +203,7 @@ def in_session(
 
     async def whole() -> T:
         session = await open_session(
-            root, new, strategy, lambda _event: None, progress, read_only=read_only
+            root, new=new, strategy=strategy, progress=progress, read_only=read_only
         )
         try:
             return await work(session)
@@ -214,15 +215,18 @@ def in_session(
 
 async def open_session(
     root: Path,
-    new: bool,
-    strategy: str,
-    publish: Any,
-    progress: Progress | None = None,
     *,
+    new: bool = False,
+    strategy: str = "",
+    publish: Callable[[p.Event], None] = lambda _event: None,
+    progress: Progress | None = None,
     read_only: bool = False,
+    provider: str = "",
+    model: str = "",
 ) -> Session:
     """The session of a workspace, with its newest conversation unless ``new``. ``read_only``: for a
-    command that only shows something.
+    command that only shows something. ``provider`` and ``model``, given for this one command, count
+    more than the environment.
 
     Raises:
         TierlineError: ``invalid_params`` for a strategy that there is not.
@@ -235,6 +239,9 @@ async def open_session(
         raise TierlineError(
             "invalid_params", f"There is no strategy {strategy}.", f"Use {', '.join(Strategy)}."
         )
+    for variable, value in (("NAME", provider), ("MODEL", model)):
+        if value:
+            os.environ[f"TIERLINE_PROVIDER_{variable}"] = value
     configure_logging()
     folder = root.resolve()  # noqa: ASYNC240 - once, at start
     session = Session(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tierline import protocol as p
 from tierline.cli.common import _Json, _Root, in_session, out, print_json, tell
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ def compact(
     as_json: _Json = False,
 ) -> None:
     """Replace the older part of the newest session by a summary. The log keeps every message."""
-    from tierline import protocol as p
-
     if undo:
         undone = in_session(root, lambda s: s.compaction.undo(p.CompactionUndoParams()))
         if as_json:

@@ -9,10 +9,11 @@ import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tierline import protocol as p
 from tierline.cli.common import (
     EXIT_PROBLEM,
     _Json,
@@ -27,7 +28,6 @@ from tierline.cli.common import (
 from tierline.errors import TierlineError
 
 if TYPE_CHECKING:
-    from tierline import protocol as p
     from tierline.session.session import Session
 
 app = typer.Typer()
@@ -74,8 +74,6 @@ def index_symbols(
     as_json: _Json = False,
 ) -> None:
     """Bring the symbol index up to date with the files. It is kept if the workspace has one."""
-    from tierline import protocol as p
-
     with progress_bar("Symbols") as step:
         shown = _Steps(step)
 
@@ -144,14 +142,8 @@ def _embed(session: Session, step: Callable[[int, int], None]) -> tuple[int, int
 async def _settled(session: Session) -> None:
     """Wait until the index is ready, or will not be."""
     symbols = session.symbols
-    while (await symbols.status(_no_params())).state in ("starting", "indexing"):  # noqa: ASYNC110
+    while (await symbols.status(p.NoParams())).state in ("starting", "indexing"):  # noqa: ASYNC110
         await asyncio.sleep(0.05)
-
-
-def _no_params() -> Any:
-    from tierline import protocol as p
-
-    return p.NoParams()
 
 
 class _Steps:

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 from rich.table import Table
 
 from tierline import __version__
 from tierline import protocol as p
-from tierline.cli import acp as cli_acp
-from tierline.cli import compact as cli_compact
-from tierline.cli import completion as cli_completion
-from tierline.cli import doctor as cli_doctor
-from tierline.cli import gc as cli_gc
-from tierline.cli import help as cli_help
-from tierline.cli import history as cli_history
-from tierline.cli import index as cli_index
-from tierline.cli import mcp as cli_mcp
-from tierline.cli import memory as cli_memory
-from tierline.cli import models as cli_models
-from tierline.cli import stats as cli_stats
-from tierline.cli import url as cli_url
+from tierline.cli import (
+    acp,
+    compact,
+    completion,
+    doctor,
+    gc,
+    history,
+    index,
+    mcp,
+    memory,
+    models,
+    stats,
+    url,
+)
+from tierline.cli import help as examples
 from tierline.cli.common import (
     EXIT_INTERRUPTED,
     EXIT_PROBLEM,
@@ -54,18 +55,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Tierline decides what a language model sees when you chat about code.",
 )
-app.add_typer(cli_history.app)
-app.add_typer(cli_stats.app)
-app.add_typer(cli_memory.app)
-app.add_typer(cli_compact.app)
-app.add_typer(cli_doctor.app)
-app.add_typer(cli_models.app)
-app.add_typer(cli_mcp.app)
-app.add_typer(cli_acp.app)
-app.add_typer(cli_url.app)
-app.add_typer(cli_index.app)
-app.add_typer(cli_gc.app)
-app.add_typer(cli_completion.app)
+for group in (
+    history, stats, memory, compact, doctor, models, mcp, acp, url, index, gc, completion
+):  # fmt: skip
+    app.add_typer(group.app)
 
 _Files = Annotated[
     list[Path] | None, typer.Option("--file", "-f", help="A file to put into the context.")
@@ -179,22 +172,13 @@ class _Chosen(NamedTuple):
     question: str = ""
 
 
-async def _open(
-    root: Path, provider: str, model: str, *, restore: bool, sink: Any, read_only: bool = False
-) -> Any:
-    # An option was given for this one command, so it counts more than the environment; one that was
-    # not given changes nothing.
-    for variable, value in (("NAME", provider), ("MODEL", model)):
-        if value:
-            os.environ[f"TIERLINE_PROVIDER_{variable}"] = value
-    return await open_session(root, not restore, "", sink, read_only=read_only)
-
-
 async def _chat(
     text: str, files: _Chosen, root: Path, provider: str, model: str, new: bool, as_json: bool
 ) -> int:
     events: asyncio.Queue[p.Event] = asyncio.Queue()
-    session = await _open(root, provider, model, restore=not new, sink=events.put_nowait)
+    session = await open_session(
+        root, new=new, publish=events.put_nowait, provider=provider, model=model
+    )
     try:
         named = await _add_files(session, files)
         if named is None:
@@ -251,9 +235,7 @@ async def _add_files(session: Session, files: _Chosen) -> frozenset[str] | None:
 async def _budget(files: _Chosen, root: Path, provider: str, as_json: bool) -> int:
     from tierline.context.plan import explain
 
-    session = await _open(
-        root, provider, "", restore=True, sink=lambda _event: None, read_only=True
-    )
+    session = await open_session(root, provider=provider, read_only=True)
     try:
         named = await _add_files(session, files)
         if named is None:
@@ -288,4 +270,4 @@ async def _budget(files: _Chosen, root: Path, provider: str, as_json: bool) -> i
     return 0
 
 
-cli_help.explain(app)
+examples.explain(app)

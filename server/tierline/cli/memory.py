@@ -12,12 +12,13 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tierline import protocol as p
 from tierline.cli.common import (
     EXIT_INTERRUPTED,
     EXIT_USAGE,
@@ -101,8 +102,6 @@ def build(
 
     The module map and cards of an editor's request are not in it: nothing is indexed for this.
     """
-    from tierline import protocol as p
-
     params = p.PlanParams(prompt=prompt)
     found = in_session(root, lambda s: s.plans.show(params), strategy=strategy, read_only=True)
     if as_json:
@@ -114,7 +113,6 @@ def build(
 @app.command()
 def compress(root: _Root = Path(), as_json: _Json = False) -> None:
     """Compress the newest session's working memory now. The log keeps every message."""
-    from tierline import protocol as p
 
     async def work(session: Session) -> tuple[p.MemoryStats, bool]:
         if not session.conversation.timeline().groups():
@@ -137,8 +135,6 @@ def compress(root: _Root = Path(), as_json: _Json = False) -> None:
 @memory.command("stats")
 def memory_stats(root: _Root = Path(), as_json: _Json = False) -> None:
     """Show levels, summaries and how well compression works."""
-    from tierline import protocol as p
-
     _print_stats(in_session(root, lambda s: s.memory.stats(p.NoParams()), read_only=True), as_json)
 
 
@@ -173,8 +169,6 @@ def memo_list(
     as_json: _Json = False,
 ) -> None:
     """List the memos of this project and of the user, the newest first."""
-    from tierline import protocol as p
-
     params = p.MemoListParams(tag=tag)
     _print_memos(in_session(root, lambda s: s.memos.listed(params), read_only=True), as_json)
 
@@ -187,8 +181,6 @@ def memo_search(
     as_json: _Json = False,
 ) -> None:
     """Search the memos by words and tags, the best first."""
-    from tierline import protocol as p
-
     params = p.MemoSearchParams(query, tag or [])
     _print_memos(in_session(root, lambda s: s.memos.search(params), read_only=True), as_json)
 
@@ -202,8 +194,6 @@ def memo_save(
     as_json: _Json = False,
 ) -> None:
     """Save a memo and print its id."""
-    from tierline import protocol as p
-
     text = read_stdin() if content == "-" else content
     params = p.MemoSaveParams(text, tag or [], "user" if user else "project")
     _print_memo(in_session(root, lambda s: s.memos.save(params)), as_json)
@@ -218,8 +208,6 @@ def memo_edit(
     as_json: _Json = False,
 ) -> None:
     """Change a memo's text or tags."""
-    from tierline import protocol as p
-
     params = p.MemoEditParams(identifier, content or None, tag)
     _print_memo(in_session(root, lambda s: s.memos.edit(params)), as_json)
 
@@ -231,8 +219,6 @@ def memo_delete(
     as_json: _Json = False,
 ) -> None:
     """Delete a memo."""
-    from tierline import protocol as p
-
     in_session(root, lambda s: s.memos.delete(p.MemoParams(identifier)))
     if as_json:
         print_json({"id": identifier, "deleted": True})
@@ -240,8 +226,6 @@ def memo_delete(
 
 def memory_lines(root: Path) -> list[str]:
     """The memory section of ``tierline stats``; empty if the workspace has no conversation."""
-    from tierline import protocol as p
-
     if not (home_of(root) / "history.jsonl").exists():  # looking must not leave a folder behind
         return []
     stats = in_session(root, lambda s: s.memory.stats(p.NoParams()), read_only=True)
@@ -275,14 +259,16 @@ def figures(lines: Sequence[str]) -> str:
 
 
 async def _interactive(root: Path, new: bool, strategy: str, provider: str, model: str) -> int:
-    from tierline import protocol as p
-
-    for variable, value in (("NAME", provider), ("MODEL", model)):
-        if value:
-            os.environ[f"TIERLINE_PROVIDER_{variable}"] = value
     events: asyncio.Queue[p.Event] = asyncio.Queue()
     try:
-        session = await open_session(root, new, strategy, events.put_nowait)
+        session = await open_session(
+            root,
+            new=new,
+            strategy=strategy,
+            publish=events.put_nowait,
+            provider=provider,
+            model=model,
+        )
     except TierlineError as error:
         say(f"{error.message} {error.advice}", "red")
         return EXIT_USAGE
@@ -295,17 +281,14 @@ async def _interactive(root: Path, new: bool, strategy: str, provider: str, mode
             if line is None or line.strip() in ("/quit", "/exit"):
                 return 0
             try:
-                await _answer(session, events, line.strip(), print_reply)
+                await _answer(session, events, line.strip())
             except TierlineError as error:
                 say(f"{error.message} {error.advice}".strip(), "red")
     finally:
         await session.close()
 
 
-async def _answer(
-    session: Session, events: Any, line: str, reply: Callable[[Any, str, bool], Awaitable[int]]
-) -> None:
-    from tierline import protocol as p
+async def _answer(session: Session, events: asyncio.Queue[p.Event], line: str) -> None:
     from tierline.session.slash import commands as slash
 
     if not line:
@@ -332,7 +315,7 @@ async def _answer(
         sent = await session.turns.send(p.ChatSendParams(text=line, mentions="text"))
     for notice in sent.notices:
         say(notice, "yellow")
-    await reply(events, sent.turn_id, False)
+    await print_reply(events, sent.turn_id, False)
     await session.turns.settled()
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from tierline import protocol as p
 from tierline.cli import tables as cli_tables
 from tierline.cli import turns as cli_turns
 from tierline.cli.common import (
@@ -23,9 +24,6 @@ from tierline.cli.common import (
 )
 from tierline.cli.memory import memory_lines
 from tierline.localization.translator import translate
-
-if TYPE_CHECKING:
-    from tierline import protocol as p
 
 app = typer.Typer()
 

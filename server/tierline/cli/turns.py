@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tierline import protocol as p
 from tierline.cli import tables as cli_tables
 from tierline.cli.common import home_of
-
-if TYPE_CHECKING:
-    from tierline import protocol as p
 
 
 def collect(root: Path, session: str, limit: int) -> list[p.TurnStats]:
