@@ -25,7 +25,6 @@ SOURCE = FOLDER.parent
 WHOLE = (
     *("acp/agent.py", "acp/chat.py", "acp/options.py", "memory/metrics.py", "store/garbage.py"),
     *(
-        "cli/acp.py",
         "cli/common.py",
         "cli/compact.py",
         "cli/completion.py",

@@ -13,7 +13,6 @@ from rich.table import Table
 from tierline import __version__
 from tierline import protocol as p
 from tierline.cli import (
-    acp,
     compact,
     completion,
     doctor,
@@ -56,7 +55,7 @@ app = typer.Typer(
     help="Tierline decides what a language model sees when you chat about code.",
 )
 for group in (
-    history, stats, memory, compact, doctor, models, mcp, acp, url, index, gc, completion
+    history, stats, memory, compact, doctor, models, mcp, url, index, gc, completion
 ):  # fmt: skip
     app.add_typer(group.app)
 

@@ -1,8 +1,11 @@
-"""``tierline mcp``: the workspace's context for other agents, over the Model Context Protocol."""
+"""Commands that other programs start: ``tierline mcp`` serves other agents (Model Context
+Protocol), ``tierline acp`` is the engine behind an editor's own chat panel (Agent Client Protocol).
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib.util
 import io
 import os
@@ -23,13 +26,30 @@ def mcp(root: _Root = Path()) -> None:
     if importlib.util.find_spec("mcp") is None:
         say("The package mcp is not installed. Install it with pip install 'tierline[mcp]'.", "red")
         raise typer.Exit(1)
+    asyncio.run(_serve(root.resolve(), _private_stdout()))
+
+
+@app.command()
+def acp() -> None:
+    """Be the agent of an editor's chat panel (Agent Client Protocol on standard input and output).
+
+    The editor starts this; docs/editors says how to configure it.
+    """
+    stream = _private_stdout()
+    from tierline.acp.serving import serve
+
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(serve(stream))
+
+
+def _private_stdout() -> BinaryIO:
+    """Standard output, into which no library prints any more: it belongs to the protocol."""
     from tierline.lsp.launch import configure_logging
     from tierline.stdio import claim_stdout
 
-    # Whatever a library prints must not get into the protocol.
     stream = claim_stdout()
     configure_logging()
-    asyncio.run(_serve(root.resolve(), stream))
+    return stream
 
 
 async def _serve(root: Path, stream: BinaryIO) -> None:

@@ -33,34 +33,25 @@ def register(server: TierlineServer, proposals: Proposals) -> None:
             server.session.documents_changed([uri])
             proposals.changed(uri)
 
-    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
-    def did_open(params: lsp.DidOpenTextDocumentParams) -> None:
+    def text_event(params: Any) -> None:
         changed(params.text_document.uri)
 
-    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
-    def did_change(params: lsp.DidChangeTextDocumentParams) -> None:
-        changed(params.text_document.uri)
-
-    @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
-    def did_save(params: lsp.DidSaveTextDocumentParams) -> None:
-        changed(params.text_document.uri)
-
-    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
-    def did_close(params: lsp.DidCloseTextDocumentParams) -> None:
-        changed(params.text_document.uri)
-
-    @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_OPEN)
-    def notebook_did_open(params: lsp.DidOpenNotebookDocumentParams) -> None:
+    def notebook_event(params: Any) -> None:
         changed(params.notebook_document.uri)
 
-    @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_CHANGE)
-    def notebook_did_change(params: lsp.DidChangeNotebookDocumentParams) -> None:
-        changed(params.notebook_document.uri)
-
-    @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_CLOSE)
-    def notebook_did_close(params: lsp.DidCloseNotebookDocumentParams) -> None:
-        changed(params.notebook_document.uri)
-
+    for method in (
+        lsp.TEXT_DOCUMENT_DID_OPEN,
+        lsp.TEXT_DOCUMENT_DID_CHANGE,
+        lsp.TEXT_DOCUMENT_DID_SAVE,
+        lsp.TEXT_DOCUMENT_DID_CLOSE,
+    ):
+        server.feature(method)(text_event)
+    for method in (
+        lsp.NOTEBOOK_DOCUMENT_DID_OPEN,
+        lsp.NOTEBOOK_DOCUMENT_DID_CHANGE,
+        lsp.NOTEBOOK_DOCUMENT_DID_CLOSE,
+    ):
+        server.feature(method)(notebook_event)
     _register_files(server)
 
 

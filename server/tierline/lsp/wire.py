@@ -61,34 +61,14 @@ class TierlineProtocol(LanguageServerProtocol):
     def get_message_type(self, method: str) -> type[Any] | None:
         """The attrs class of a request or notification, ours included."""
         if method == protocol.EVENT:
-            return attrs.make_class(
-                "EventNotification",
-                {
-                    "params": attrs.field(type=protocol.Event),
-                    "method": attrs.field(type=str),
-                    "jsonrpc": attrs.field(type=str),
-                },
-            )
+            return _message("EventNotification", method=str, params=protocol.Event)
         if method == protocol.EDITOR_PART:
-            return attrs.make_class(
-                "EditorPartNotification",
-                {
-                    "params": attrs.field(type=protocol.EditorPartParams),
-                    "method": attrs.field(type=str),
-                    "jsonrpc": attrs.field(type=str),
-                },
-            )
+            params = protocol.EditorPartParams
+            return _message("EditorPartNotification", method=str, params=params)
         for ours in (*protocol.METHODS, *protocol.CLIENT_METHODS):
             if ours.name == method:
-                return attrs.make_class(
-                    f"{ours.params.__name__}Request",
-                    {
-                        "id": attrs.field(type=_ID),
-                        "method": attrs.field(type=str),
-                        "jsonrpc": attrs.field(type=str),
-                        "params": attrs.field(type=_optional(ours.params), default=None),
-                    },
-                )
+                name, given = f"{ours.params.__name__}Request", _optional(ours.params)
+                return _message(name, id=_ID, method=str, params=given)
         return super().get_message_type(method)
 
     @lru_cache  # noqa: B019 - one instance per process
@@ -96,14 +76,7 @@ class TierlineProtocol(LanguageServerProtocol):
         """The attrs class of a client's answer to one of our requests."""
         for ours in protocol.CLIENT_METHODS:
             if ours.name == method:
-                return attrs.make_class(
-                    f"{ours.result.__name__}Response",
-                    {
-                        "id": attrs.field(type=_ID),
-                        "result": attrs.field(type=ours.result),
-                        "jsonrpc": attrs.field(type=str),
-                    },
-                )
+                return _message(f"{ours.result.__name__}Response", id=_ID, result=ours.result)
         return super().get_result_type(method)
 
     def structure_message(self, data: dict[str, Any]) -> Any:
@@ -252,7 +225,16 @@ class TierlineProtocol(LanguageServerProtocol):
         super()._send_data(data)
 
 
-def _optional(params: type) -> Any:
+def _message(name: str, **parts: Any) -> type[Any]:
+    """A class of JSON-RPC messages with parts of these types. What may be None may be left out."""
+    fields = {
+        part: attrs.field(type=kind, default=None if kind == _optional(kind) else attrs.NOTHING)
+        for part, kind in parts.items()
+    }
+    return attrs.make_class(name, {"jsonrpc": attrs.field(type=str), **fields})
+
+
+def _optional(params: Any) -> Any:
     """Parameters may be left out: the handler then takes the defaults."""
     return params | None
 

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
-from attrs import define, evolve, field, frozen
+from attrs import asdict, define, evolve, field, frozen
 
 from tierline import protocol as p
 from tierline.context.models import ModelFacts
@@ -126,16 +126,19 @@ class CacheService:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def report(self, turn_id: str) -> p.CacheReport | None:
-        """The cache report of the turn's newest request; None if no request was answered."""
+    async def _recorded(self) -> None:
+        """Wait until the newest answered request is recorded."""
         if self._work is not None:
             await asyncio.gather(self._work, return_exceptions=True)
+
+    async def report(self, turn_id: str) -> p.CacheReport | None:
+        """The cache report of the turn's newest request; None if no request was answered."""
+        await self._recorded()
         return self._reports.pop(turn_id, None)
 
     async def forecast(self, composed: ComposedRequest) -> Forecast:
         """What a request that is ready to be sent will cost."""
-        if self._work is not None:
-            await asyncio.gather(self._work, return_exceptions=True)
+        await self._recorded()
         session_id, facts = self._conversation.session_id, self._models.facts()
 
         def work() -> Forecast:
@@ -153,8 +156,7 @@ class CacheService:
 
     async def spent(self, session_id: str, turn_id: str = "") -> SpendingTotals:
         """Tokens and cost of a session, or of one of its turns, so far."""
-        if self._work is not None:
-            await asyncio.gather(self._work, return_exceptions=True)
+        await self._recorded()
         return await asyncio.to_thread(self.store.spent, session_id, turn_id)
 
     def _shapes(
@@ -213,8 +215,7 @@ class CacheService:
         Raises:
             TierlineError: ``not_found``: no request of that turn is recorded.
         """
-        if self._work is not None:
-            await asyncio.gather(self._work, return_exceptions=True)
+        await self._recorded()
         session_id = self._conversation.session_id
         if params.turn_id:
             rows = await asyncio.to_thread(self.store.of_turn, params.turn_id)
@@ -241,8 +242,7 @@ class CacheService:
 
     async def tiers(self, params: p.CacheTiersParams) -> p.CacheTiers:
         """The tiers of the next request, or of the one that was sent last."""
-        if self._work is not None:
-            await asyncio.gather(self._work, return_exceptions=True)
+        await self._recorded()
         session_id = self._conversation.session_id
         facts = self._models.facts()
         rows = await asyncio.to_thread(self.store.last, session_id)
@@ -255,8 +255,7 @@ class CacheService:
 
     async def stats(self, params: p.StatsParams) -> p.Stats:
         """Figures of a session or of all of them."""
-        if self._work is not None:
-            await asyncio.gather(self._work, return_exceptions=True)
+        await self._recorded()
         current = self._conversation.session_id
         wanted = "" if params.all else params.session_id or current
         found = await asyncio.to_thread(self._stats, wanted)
@@ -270,8 +269,7 @@ class CacheService:
 
     async def requests(self, params: p.RequestStatsParams) -> p.RequestStatsResult:
         """Figures of every request of a session, for charts."""
-        if self._work is not None:
-            await asyncio.gather(self._work, return_exceptions=True)
+        await self._recorded()
         session_id = params.session_id or self._conversation.session_id
         table = self._counters.table
 
@@ -329,7 +327,7 @@ class CacheService:
         report.turn_id, report.plan_id = turn_id, composed.plan.plan_id
         self._remember(session_id, PreviousRequest(now, tuple(items)))
         row = StoredRequest.of(found, paid, session_id, turn_id, now.at, now.provider, now.model)
-        detail = {"report": views.report_to_json(report), "shape": now.to_json(), "items": items}
+        detail = {"report": asdict(report), "shape": now.to_json(), "items": items}
         self.store.add(evolve(row, plan_id=report.plan_id, detail=detail))
         return report
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from attrs import asdict
-
 from tierline import protocol as p
 from tierline.context.models import ModelFacts
 from tierline.context.tiers.attribution import Attribution, label, title
@@ -66,11 +64,6 @@ def decisions(found: Sequence[Decision]) -> list[p.CacheDecision]:
 def _finite(value: float) -> float:
     """The value, with infinities made finite, which JSON lacks."""
     return min(max(float(value), -1e15), 1e15)
-
-
-def report_to_json(found: p.CacheReport) -> dict[str, Any]:
-    """JSON values."""
-    return asdict(found)
 
 
 def stored_report(row: StoredRequest) -> p.CacheReport:

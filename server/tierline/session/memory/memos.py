@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from tierline import protocol as p
 from tierline.context.items import Item, Section
@@ -22,19 +22,12 @@ from tierline.session.events import EventBus
 from tierline.session.redaction import redact
 from tierline.store.errors import StorageError
 from tierline.store.memos import FILE, MemoStore, user_folder
+from tierline.tools.registry import ToolOutput
 
 log = logging.getLogger(__name__)
 
 _ANSWER_CHARACTERS = 12_000
 """Characters of the memos that one ``retrieve_memos`` call returns."""
-
-
-@frozen
-class ToolAnswer:
-    """The result of a memo tool for the model, and whether the call failed."""
-
-    text: str
-    error: bool = False
 
 
 class MemoService:
@@ -109,32 +102,32 @@ class MemoService:
 
     # --- for the model ---------------------------------------------------------------------------
 
-    async def save_memo(self, arguments: Mapping[str, Any]) -> ToolAnswer:
+    async def save_memo(self, arguments: Mapping[str, Any]) -> ToolOutput:
         """Carry out a ``save_memo`` call (:data:`tierline.memory.memos.SAVE_TOOL`)."""
         checked = rules.draft(arguments)
         if isinstance(checked, str):
-            return ToolAnswer(checked, error=True)
+            return ToolOutput(checked, error=True)
         known = [m for m in await self._pool("") if m.content.strip() == checked.content]
         if known:
-            return ToolAnswer(f"This is memo {known[0].id} already; nothing new was saved.")
+            return ToolOutput(f"This is memo {known[0].id} already; nothing new was saved.")
         try:
             memo = await self._write(checked, "model")
         except TierlineError as error:
-            return ToolAnswer(f"{error.message} {error.advice}", error=True)
-        return ToolAnswer(f"Saved as memo {memo.id} ({memo.scope}).")
+            return ToolOutput(f"{error.message} {error.advice}", error=True)
+        return ToolOutput(f"Saved as memo {memo.id} ({memo.scope}).")
 
-    async def retrieve_memos(self, arguments: Mapping[str, Any]) -> ToolAnswer:
+    async def retrieve_memos(self, arguments: Mapping[str, Any]) -> ToolOutput:
         """Carry out a ``retrieve_memos`` call (:data:`tierline.memory.memos.RETRIEVE_TOOL`)."""
         tags, query = arguments.get("tags", []), arguments.get("query", "")
         tags = [tags] if isinstance(tags, str) else tags
         if not isinstance(query, str) or not isinstance(tags, list | tuple):
-            return ToolAnswer("`tags` is a list of words, `query` is text.", error=True)
+            return ToolOutput("`tags` is a list of words, `query` is text.", error=True)
         wanted = [t for t in tags if isinstance(t, str)]
         pool = await self._pool("")
         found = rules.search(pool, query, wanted, limit=20)
         if not found:
             known = ", ".join(_tags(pool)[:40]) or "none"
-            return ToolAnswer(f"No memo fits. Tags in use: {known}.")
+            return ToolOutput(f"No memo fits. Tags in use: {known}.")
         lines: list[str] = []
         room = _ANSWER_CHARACTERS
         for memo in found:
@@ -144,7 +137,7 @@ class MemoService:
                 lines.append(f"... and {len(found) - len(lines)} more; ask with fewer words.")
                 break
             lines.append(line)
-        return ToolAnswer("\n\n".join(lines))
+        return ToolOutput("\n\n".join(lines))
 
     async def all(self) -> Sequence[Memo]:
         """Every memo of both scopes."""

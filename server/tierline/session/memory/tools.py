@@ -27,12 +27,10 @@ def note_tools(
         return ToolOutput(*await scratchpad.tool(call.arguments))
 
     async def save(call: Call) -> ToolOutput:
-        answer = await memos.save_memo(call.arguments)
-        return ToolOutput(answer.text, answer.error)
+        return await memos.save_memo(call.arguments)
 
     async def retrieve(call: Call) -> ToolOutput:
-        answer = await memos.retrieve_memos(call.arguments)
-        return ToolOutput(answer.text, answer.error)
+        return await memos.retrieve_memos(call.arguments)
 
     yield Tool(query_db.TOOL, query, title=lambda a: str(a.get("sql", "")))
     yield Tool(SCRATCHPAD_TOOL, pad, title=lambda a: str(a.get("action", "")), parallel=False)
