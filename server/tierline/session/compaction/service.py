@@ -12,7 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from tierline import protocol as p
 from tierline.context.limits import compaction_trigger
@@ -88,43 +88,36 @@ class _Work:
     summaries: tuple[str, ...]
 
 
+@define(eq=False, repr=False, slots=False)
 class CompactionService:
     """One per session."""
 
-    def __init__(
-        self,
-        bus: EventBus,
-        preferences: Preferences,
-        queue: TurnQueue,
-        conversation: Conversation,
-        models: ModelService,
-        asker: ModelQuestions,
-        composer: Composer,
-        memory: MemoryService,
-        state: Callable[[p.NoParams], Awaitable[p.State]],
-    ) -> None:
-        """``state`` returns the state for clients, for the answer to ``undo``."""
-        self._bus = bus
-        self._preferences = preferences
-        self._queue = queue
-        self._conversation = conversation
-        self._models = models
-        self._asker = asker
-        self._composer = composer
-        self._state = state
-        self.times = CompactionDelays()
-        self.extractive = False
-        """True to use no model, whatever the settings say (``tierline compact --extractive``)."""
-        self.note = ""
-        """Result of the last attempt, for the status."""
-        self._soon: asyncio.Task[None] | None = None
-        self._attempt: asyncio.Task[p.CompactionResult] | None = None
-        self._levels = LevelSummaries(conversation, memory, self._summariser)
-        self._left: dict[_Place, int] = {}
-        """Tokens of history after the last attempt: it must grow before the next one."""
-        self._failed: set[_Place] = set()
-        self._told: set[_Place] = set()
-        """Places where a failure was reported since the last success."""
+    _bus: EventBus
+    _preferences: Preferences
+    _queue: TurnQueue
+    _conversation: Conversation
+    _models: ModelService
+    _asker: ModelQuestions
+    _composer: Composer
+    _memory: MemoryService
+    _state: Callable[[p.NoParams], Awaitable[p.State]]
+    """Returns the state for clients, for the answer to ``undo``."""
+    times: CompactionDelays = field(factory=CompactionDelays, init=False)
+    extractive: bool = field(default=False, init=False)
+    """True to use no model, whatever the settings say (``tierline compact --extractive``)."""
+    note: str = field(default="", init=False)
+    """Result of the last attempt, for the status."""
+    _soon: asyncio.Task[None] | None = field(default=None, init=False)
+    _attempt: asyncio.Task[p.CompactionResult] | None = field(default=None, init=False)
+    _levels: LevelSummaries = field(init=False)
+    _left: dict[_Place, int] = field(factory=dict, init=False)
+    """Tokens of history after the last attempt: it must grow before the next one."""
+    _failed: set[_Place] = field(factory=set, init=False)
+    _told: set[_Place] = field(factory=set, init=False)
+    """Places where a failure was reported since the last success."""
+
+    def __attrs_post_init__(self) -> None:
+        self._levels = LevelSummaries(self._conversation, self._memory, self._summariser)
 
     # --- for the session -------------------------------------------------------------------------
 

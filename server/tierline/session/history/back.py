@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from tierline import protocol as p
 from tierline.context.edits.merge import spans
@@ -31,6 +31,7 @@ from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.turn import TurnQueue
 from tierline.session.workbench import Workbench
+from tierline.store.snapshots import SnapshotStore
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import ResolvedPath
 
@@ -58,27 +59,21 @@ class _Planned:
     notes: tuple[str, ...]
 
 
+@define(eq=False, repr=False, slots=False)
 class BackService:
     """The requests ``tierline/back/…``."""
 
-    def __init__(
-        self,
-        bus: EventBus,
-        preferences: Preferences,
-        queue: TurnQueue,
-        conversation: Conversation,
-        loader: Loader,
-        snapshots: SnapshotService,
-        workbench: Workbench,
-    ) -> None:
-        self._bus = bus
-        self._preferences = preferences
-        self._queue = queue
-        self._conversation = conversation
-        self._loader = loader
-        self._snapshots = snapshots
-        self._store = snapshots.store
-        self._workbench = workbench
+    _bus: EventBus
+    _preferences: Preferences
+    _queue: TurnQueue
+    _conversation: Conversation
+    _loader: Loader
+    _snapshots: SnapshotService
+    _workbench: Workbench
+    _store: SnapshotStore = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._store = self._snapshots.store
 
     async def preview(self, params: p.BackParams) -> p.BackPreview:
         """Which files would change, and how; nothing is changed.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 
+from attrs import define, field
+
 from tierline import protocol as p
 from tierline.errors import TierlineError
 from tierline.history import actions
@@ -31,6 +33,7 @@ from tierline.store.index import SessionSummary
 from tierline.store.plans import StoredPlan
 from tierline.store.query_db import cell, query_db
 from tierline.store.query_worker import VIEWS
+from tierline.store.sessions import HistoryStore
 
 _PREVIEW = 100
 _MAX_SESSIONS = 1000
@@ -40,41 +43,29 @@ _PLANS = 1000
 """Plans that are searched: more than are kept."""
 
 
+@define(eq=False, repr=False, slots=False)
 class HistoryService:
     """The requests `history/…`. The log is only ever appended to."""
 
-    def __init__(
-        self,
-        bus: EventBus,
-        preferences: Preferences,
-        queue: TurnQueue,
-        conversation: Conversation,
-        models: ModelService,
-        files: FileService,
-        urls: UrlService,
-        edits: EditService,
-        composer: Composer,
-        plans: PlanService,
-        compaction: CompactionService,
-        turns: TurnRunner,
-        state: Callable[[p.NoParams], Awaitable[p.State]],
-    ) -> None:
-        """``state`` returns the state for clients, for the answers."""
-        self._bus = bus
-        self._preferences = preferences
-        self._queue = queue
-        self._conversation = conversation
-        self._store = conversation.store
-        self._models = models
-        self._files = files
-        self._urls = urls
-        self._edits = edits
-        self._composer = composer
-        self._plans = plans
-        self._compaction = compaction
-        self._turns = turns
-        self._whole_state = state
-        self._deepening: asyncio.Task[None] | None = None
+    _bus: EventBus
+    _preferences: Preferences
+    _queue: TurnQueue
+    _conversation: Conversation
+    _models: ModelService
+    _files: FileService
+    _urls: UrlService
+    _edits: EditService
+    _composer: Composer
+    _plans: PlanService
+    _compaction: CompactionService
+    _turns: TurnRunner
+    _whole_state: Callable[[p.NoParams], Awaitable[p.State]] = field(alias="state")
+    """Returns the state for clients, for the answers."""
+    _store: HistoryStore = field(init=False)
+    _deepening: asyncio.Task[None] | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._store = self._conversation.store
 
     def close(self) -> None:
         """Stop completing the index."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from attrs import evolve, frozen
+from attrs import define, evolve, field, frozen
 
 from tierline import protocol as p
 from tierline.context import effort
@@ -100,44 +100,35 @@ class _Read:
     automatic: AutomaticContext
 
 
+@define(eq=False, repr=False, slots=False)
 class Composer:
     """Makes the next request from the session's state."""
 
-    def __init__(
-        self,
-        preferences: Preferences,
-        queue: TurnQueue,
-        conversation: Conversation,
-        models: ModelService,
-        counters: Counters,
-        sources: Sources,
-        store: PlanStore,
-        last_plan: LastPlan,
-        home: Path,
-    ) -> None:
-        self._preferences = preferences
-        self._queue = queue
-        self._conversation = conversation
-        self._models = models
-        self._counters = counters
-        self._sources = sources
-        self._last_plan = last_plan
-        self.store = store
-        self.compaction_failed: Callable[[], bool] = lambda: False
-        """Whether the last compaction of this conversation failed; set by the
-        compaction service.
-        """
-        self._ledger = UsageLedger()
-        self._sent = SentState(home / "sent")
-        self._known = ItemCache()
-        self._lock = asyncio.Lock()
-        self._search = GroupSearch()
-        self._replies: dict[CacheLine, str] = {}
-        """The service's id of its newest reply, by line."""
-        self._gone = self._told_gone = 0
-        """Number of pictures left out of the newest request, and the number that the
-        user was told.
-        """
+    _preferences: Preferences
+    _queue: TurnQueue
+    _conversation: Conversation
+    _models: ModelService
+    _counters: Counters
+    _sources: Sources
+    store: PlanStore
+    _last_plan: LastPlan
+    _home: Path
+    compaction_failed: Callable[[], bool] = field(default=lambda: False, init=False)
+    """Whether the last compaction of this conversation failed; set by the compaction service."""
+    _ledger: UsageLedger = field(factory=UsageLedger, init=False)
+    _sent: SentState = field(init=False)
+    _known: ItemCache = field(factory=ItemCache, init=False)
+    _lock: asyncio.Lock = field(factory=asyncio.Lock, init=False)
+    _search: GroupSearch = field(factory=GroupSearch, init=False)
+    _replies: dict[CacheLine, str] = field(factory=dict, init=False)
+    """The service's id of its newest reply, by line."""
+    _gone: int = field(default=0, init=False)
+    """Number of pictures left out of the newest request."""
+    _told_gone: int = field(default=0, init=False)
+    """The number that the user was told."""
+
+    def __attrs_post_init__(self) -> None:
+        self._sent = SentState(self._home / "sent")
 
     # --- for the session -------------------------------------------------------------------------
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from attrs import define, field
+
 from tierline import protocol as p
 from tierline.context.files import FileContext
 from tierline.context.items import Item, Section
@@ -32,27 +34,24 @@ FILE = "capsules.jsonl"
 _OUTPUT_TOKENS = 400
 
 
+@define(eq=False, repr=False, slots=False)
 class CapsuleService:
     """The log is only ever appended to; the newest capsule of a file counts."""
 
-    def __init__(
-        self,
-        bus: EventBus,
-        conversation: Conversation,
-        models: ModelService,
-        asker: ModelQuestions,
-        loader: Loader,
-        context: FileContext,
-        home: Path,
-    ) -> None:
-        self._bus = bus
-        self._conversation = conversation
-        self._models = models
-        self._asker = asker
-        self._loader = loader
-        self._context = context
-        self._log = HistoryLog(home / FILE)
-        self._known: tuple[tuple[int, int], dict[str, Capsule]] = ((-1, -1), {})
+    _bus: EventBus
+    _conversation: Conversation
+    _models: ModelService
+    _asker: ModelQuestions
+    _loader: Loader
+    _context: FileContext
+    _home: Path
+    _log: HistoryLog = field(init=False)
+    _known: tuple[tuple[int, int], dict[str, Capsule]] = field(
+        factory=lambda: ((-1, -1), {}), init=False
+    )
+
+    def __attrs_post_init__(self) -> None:
+        self._log = HistoryLog(self._home / FILE)
 
     async def listed(self, _params: p.NoParams) -> p.CapsuleListResult:
         """All capsules by path, with whether their files have changed since."""
