@@ -67,7 +67,8 @@ def web() -> int:
         settings.write_text(json.dumps(workbench.SETTINGS, indent=2), encoding="utf-8")
     env = {"TIERLINE_PYTHON": sys.executable}
     log = home / "code-server.log"
-    with workbench.serve(workspace / SAMPLE.name, user_data, extensions, log=log, env=env) as url:
+    with workbench.serve(user_data, extensions, log=log, env=env) as served:
+        url = workbench.opening(served, workspace / SAMPLE.name)
         line = "─" * (len(url) + 4)
         print(f"\n{line}\n  {url}\n{line}")
         print("Open this address in a browser, then the Tierline icon on the left. Ctrl-C stops.")

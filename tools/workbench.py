@@ -126,6 +126,11 @@ def code_server() -> Path:
     return entry
 
 
+def builtin_extensions() -> Path:
+    """The folder of VS Code's own extensions."""
+    return code_server().parents[2] / "lib" / "vscode" / "extensions"
+
+
 def _node() -> Path:
     """Node 24 of its own: code-server insists on its major version."""
     home = cache() / "node24"
@@ -179,29 +184,29 @@ def _extensions(user_data: Path, extensions: Path, *arguments: str) -> None:
 
 @contextlib.contextmanager
 def serve(
-    workspace: Path,
     user_data: Path,
     extensions: Path,
     *,
     log: Path,
     env: dict[str, str] | None = None,
-    port: int | None = None,
+    builtin: Path | None = None,
     trusting: bool = True,
     locale: str = "en",
 ) -> Iterator[str]:
-    """Run code-server on ``workspace`` until the block ends. Yields the URL of the workbench.
+    """Run code-server until the block ends. Yields its URL; ``opening`` adds a workspace to it.
 
-    ``workspace`` is a folder or a ``.code-workspace`` file. ``trusting``: every folder is trusted.
-    ``locale``: the display language, if the user data has a language pack for it.
+    ``builtin``: the folder of VS Code's own extensions, if not all of them are wanted.
+    ``trusting``: every folder is trusted. ``locale``: the display language, if the user data has a
+    language pack for it.
     """
-    port = port or free_port()
+    port = free_port()
     command = [
         str(_node()), str(code_server()), "--auth", "none", "--bind-addr", f"127.0.0.1:{port}",
         "--user-data-dir", str(user_data), "--extensions-dir", str(extensions),
         "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override",
-        "--locale", locale, *(["--disable-workspace-trust"] if trusting else []), str(workspace),
+        "--locale", locale, *(["--disable-workspace-trust"] if trusting else []),
+        *(["--vscode-option", f"builtin-extensions-dir={builtin}"] if builtin else []),
     ]  # fmt: skip
-    kind = "workspace" if workspace.suffix == ".code-workspace" else "folder"
     with log.open("w", encoding="utf-8") as stream:
         process = subprocess.Popen(
             command, stdout=stream, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
@@ -210,9 +215,15 @@ def serve(
         try:
             url = f"http://127.0.0.1:{port}/"
             _wait(url, process, log)
-            yield f"{url}?{kind}={workspace}"
+            yield url
         finally:
             _stop(process)
+
+
+def opening(url: str, workspace: Path) -> str:
+    """The URL of a window on a folder or a ``.code-workspace`` file."""
+    kind = "workspace" if workspace.suffix == ".code-workspace" else "folder"
+    return f"{url}?{kind}={workspace}"
 
 
 def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -71,7 +71,8 @@ def measure(
     env = {"TIERLINE_PYTHON": sys.executable, "ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": ""}
     log = base / "measured.log"
     seen: list[dict[str, float]] = []
-    with server.serve(workspace, user_data, extensions, log=log, env=env) as url:
+    with server.serve(user_data, extensions, log=log, env=env) as served:
+        url = server.opening(served, workspace)
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         bench = Workbench(page, url, workspace)
         bench.open()
@@ -87,7 +88,8 @@ def measure(
         page.close()
     bare = base / "no-extensions"
     bare.mkdir()
-    with server.serve(workspace, user_data, bare, log=log) as url:
+    with server.serve(user_data, bare, log=log) as served:
+        url = server.opening(served, workspace)
         page = browser.new_page()
         Workbench(page, url, workspace).open_bare()
         _until(page, lambda: bool(_hosts(bare)))

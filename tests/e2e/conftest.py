@@ -1,16 +1,23 @@
-"""A real VS Code in a real browser with the packaged extension, shared by all tests of a run."""
+"""A real VS Code in a real browser with the packaged extension, shared by all tests of a run.
+
+A worker's tests share one VS Code server, since starting one takes two seconds of processor time.
+Each test has its own browser profile, extension host and server of Tierline.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Playwright, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from e2e.extensions import bring
 from e2e.views import Settings, changing_settings
@@ -30,6 +37,13 @@ CHROMIUM = [
     "--disable-component-update",
     "--disable-sync",
 ]
+BUILTIN = (
+    "configuration-editing", "git", "git-base", "json", "json-language-features",
+    "markdown-basics", "markdown-language-features", "python", "search-result", "shellscript",
+    "theme-defaults", "theme-modern-icons", "theme-seti",
+)  # fmt: skip
+"""VS Code's own extensions that a window loads. All hundred cost it two seconds more."""
+OpenWindow = Callable[..., Workbench]
 
 
 @pytest.fixture(scope="session")
@@ -63,23 +77,47 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     settings.write_text(json.dumps(server.SETTINGS), encoding="utf-8")
     extensions.mkdir()
     server.install_extension(vsix, user_data, extensions)
+    bring("settings", (user_data, extensions), base)
+    builtin = base / "builtin"
+    builtin.mkdir()
+    for name in BUILTIN:
+        (builtin / name).symlink_to(server.builtin_extensions() / name)
+    python = base / "python"
+    python.write_text(f'#!/bin/sh\n. {base}/environment\nexec "$TIERLINE_PYTHON" "$@"\n', "utf-8")
+    python.chmod(0o755)
     return user_data, extensions
 
 
+@contextmanager
+def serving(installed: tuple[Path, Path], **options: Any) -> Iterator[str]:
+    """A VS Code server that starts Tierline's with what ``set_environment`` said last."""
+    base = installed[0].parent
+    env = {
+        "TIERLINE_PYTHON": str(base / "python"),
+        "TIERLINE_TEST_SETTINGS": str(base / "settings-wanted.json"),
+    }
+    log, builtin = base / "code-server.log", base / "builtin"
+    with server.serve(*installed, log=log, env=env, builtin=builtin, **options) as url:
+        yield url
+
+
+def set_environment(installed: tuple[Path, Path], env: Mapping[str, str]) -> None:
+    """What servers of Tierline are started with from now on."""
+    lines = [f"export {name}={shlex.quote(value)}\n" for name, value in env.items()]
+    (installed[0].parent / "environment").write_text("".join(lines), encoding="utf-8")
+
+
 @pytest.fixture(scope="session")
-def settings_extension(
-    installed: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Installed once: it does nothing in the window of a test that gives it no file."""
-    bring("settings", installed, tmp_path_factory.mktemp("settings-extension"))
+def shared_server(installed: tuple[Path, Path]) -> Iterator[str]:
+    """The VS Code server of all windows that need nothing special."""
+    with serving(installed) as url:
+        yield url
 
 
 @pytest.fixture
-def settings(
-    installed: tuple[Path, Path], settings_extension: None, tmp_path: Path
-) -> Iterator[Settings]:
+def settings(installed: tuple[Path, Path]) -> Iterator[Settings]:
     """The user's settings, which a test may change while the window is open."""
-    with changing_settings(installed, tmp_path) as changing:
+    with changing_settings(installed) as changing:
         yield changing
 
 
@@ -102,37 +140,66 @@ def locale() -> str:
 
 
 @pytest.fixture
-def vscode(
+def open_window(
     browser: Browser,
     installed: tuple[Path, Path],
-    workspace: Path,
+    shared_server: str,
+    settings: Settings,
     model_env: dict[str, str],
     locale: str,
     request: pytest.FixtureRequest,
-) -> Iterator[Workbench]:
-    """The workbench, open on the sample project. On failure its picture and logs are kept."""
+) -> Iterator[OpenWindow]:
+    """Opens VS Code on a workspace. On failure its picture and logs are kept.
+
+    ``apart``: with a VS Code server of its own, which has seen no other extensions before.
+    """
     results = ROOT / "tests" / "e2e" / "results" / request.node.name
     shutil.rmtree(results, ignore_errors=True)
     results.mkdir(parents=True)
-    user_data, extensions = installed
-    clean = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY"), "")
-    env = {**clean, "TIERLINE_PYTHON": sys.executable, "TIERLINE_LOG": "INFO", **model_env}
-    with server.serve(
-        workspace, user_data, extensions, log=results / "code-server.log", env=env, locale=locale
-    ) as url:
-        page = browser.new_page(viewport={"width": 1280, "height": 800}, device_scale_factor=2)
-        page.on("console", lambda message: _note(results / "console.log", message.text))
-        bench = Workbench(page, url, workspace)
-        bench.open()
-        yield bench
+    usual = {
+        "ANTHROPIC_API_KEY": "",
+        "OPENAI_API_KEY": "",
+        "TIERLINE_PYTHON": sys.executable,
+        "TIERLINE_LOG": "INFO",
+    }
+    pages: list[Page] = []
+    with ExitStack() as stack:
+
+        def start(
+            workspace: Path, *, trusting: bool = True, apart: bool = False, **env: str
+        ) -> Workbench:
+            set_environment(installed, usual | model_env | env)
+            url = shared_server
+            if apart or not trusting or locale != "en":
+                url = stack.enter_context(serving(installed, locale=locale, trusting=trusting))
+            page = browser.new_page(
+                viewport={"width": 1280, "height": 800}, device_scale_factor=2,
+                extra_http_headers={"Accept-Encoding": "identity"},
+            )  # fmt: skip
+            pages.append(page)
+            page.on("console", lambda message: _note(results / "console.log", message.text))
+            return Workbench(page, server.opening(url, workspace), workspace)
+
+        yield start
         failed = getattr(request.node, "failed_call", True)
-        if failed:
-            page.screenshot(path=results / "failure.png")
-            for log in user_data.glob("logs/**/*ierline*.log"):
-                shutil.copy(log, results / log.name)
-        page.close()
-    if not failed and not os.environ.get("TIERLINE_KEEP_RESULTS"):
+        for page in pages:
+            if failed:
+                page.screenshot(path=results / "failure.png")
+            page.close()
+    if failed:
+        logs = [*installed[0].glob("logs/**/*ierline*.log"), *installed[0].parent.glob("*.log")]
+        for log in sorted(logs, key=lambda log: log.stat().st_mtime):  # the newest stays
+            shutil.copy(log, results / log.name)
+    elif not os.environ.get("TIERLINE_KEEP_RESULTS"):
         shutil.rmtree(results, ignore_errors=True)
+
+
+@pytest.fixture
+def vscode(open_window: OpenWindow, workspace: Path) -> Workbench:
+    """The workbench, open on the sample project."""
+    bench = open_window(workspace)
+    bench.open()
+    return bench
 
 
 @pytest.hookimpl(wrapper=True)

@@ -22,10 +22,10 @@ REPLY = (
 
 
 @pytest.fixture
-def model_env(settings: Settings) -> Iterator[dict[str, str]]:
+def model_env() -> Iterator[dict[str, str]]:
     """A provider whose reply has everything that Markdown draws, in small pieces."""
     with reply_server(REPLY * 3, pieces=120, pause=0.03) as env:
-        yield {**env, **settings.env}
+        yield dict(env)
 
 
 def test_views_in_three_themes_by_the_rules_and_the_keyboard(

@@ -76,12 +76,11 @@ def model() -> Iterator[WireServer]:
 
 
 @pytest.fixture
-def model_env(model: WireServer, web: Site, settings: Settings, tmp_path: Path) -> dict[str, str]:
+def model_env(model: WireServer, web: Site, tmp_path: Path) -> dict[str, str]:
     paths = [str(NETWORK), os.environ.get("PYTHONPATH", "")]
     return {
         **environment(model),
         **temperature.PATH,
-        **settings.env,
         "TIERLINE_DATA_DIR": str(tmp_path / "data"),
         "TIERLINE_TEST_SITE": str(web.port),
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),

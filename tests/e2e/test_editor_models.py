@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from e2e.conftest import OpenWindow
 from e2e.extensions import brought_along
-from e2e.workbench import Workbench
 
 pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,8 +22,11 @@ def acme(installed: tuple[Path, Path], tmp_path: Path) -> Iterator[None]:
         yield
 
 
-@pytest.mark.usefixtures("acme")
-def test_the_editors_own_model_answers(vscode: Workbench) -> None:
+def test_the_editors_own_model_answers(
+    acme: None, open_window: OpenWindow, workspace: Path
+) -> None:
+    vscode = open_window(workspace, apart=True)
+    vscode.open()
     chat = vscode.show_chat()
     expect(vscode.status).to_contain_text("/", timeout=30_000)
     vscode.page.keyboard.press("Control+Shift+E")

@@ -83,15 +83,11 @@ def model() -> Iterator[CachingServer]:
 
 
 @pytest.fixture
-def model_env(model: CachingServer, settings: Settings, tmp_path: Path) -> dict[str, str]:
-    return (
-        environment(model)
-        | settings.env
-        | {
-            "TIERLINE_DATA_DIR": str(tmp_path / "data"),
-            "TIERLINE_PROVIDER_MODEL": "claude-sonnet-4-5",
-        }
-    )
+def model_env(model: CachingServer, tmp_path: Path) -> dict[str, str]:
+    return environment(model) | {
+        "TIERLINE_DATA_DIR": str(tmp_path / "data"),
+        "TIERLINE_PROVIDER_MODEL": "claude-sonnet-4-5",
+    }
 
 
 @pytest.fixture

@@ -51,8 +51,8 @@ def model() -> Iterator[WireServer]:
 
 
 @pytest.fixture
-def model_env(model: WireServer, settings: Settings) -> dict[str, str]:
-    return environment(model) | settings.env | {"TIERLINE_PROVIDER_MODEL": "claude-sonnet-4-5"}
+def model_env(model: WireServer) -> dict[str, str]:
+    return environment(model) | {"TIERLINE_PROVIDER_MODEL": "claude-sonnet-4-5"}
 
 
 @pytest.fixture
@@ -95,10 +95,10 @@ class TestGerman:
 
     @pytest.fixture
     def model_env(
-        self, installed: tuple[Path, Path], model: WireServer, settings: Settings, tmp_path: Path
+        self, installed: tuple[Path, Path], model: WireServer, tmp_path: Path
     ) -> Iterator[dict[str, str]]:
         with german(installed[0], tmp_path):
-            yield environment(model) | settings.env
+            yield environment(model)
 
     def test_every_view(self, vscode: Workbench, gallery: Gallery) -> None:
         chat = vscode.show_chat()

@@ -45,8 +45,8 @@ def model() -> Iterator[WireServer]:
 
 
 @pytest.fixture
-def model_env(model: WireServer, settings: Settings) -> dict[str, str]:
-    return {**environment(model), **settings.env}
+def model_env(model: WireServer) -> dict[str, str]:
+    return environment(model)
 
 
 @pytest.fixture

@@ -131,10 +131,10 @@ def model() -> Iterator[Model]:
 
 
 @pytest.fixture
-def model_env(model: Model, settings: Settings, tmp_path: Path) -> dict[str, str]:
+def model_env(model: Model, tmp_path: Path) -> dict[str, str]:
     name = {"TIERLINE_PROVIDER_MODEL": "claude-sonnet-4-5"}
     data = {"TIERLINE_DATA_DIR": str(tmp_path / "data")}
-    return environment(model) | temperature.PATH | settings.env | data | name
+    return environment(model) | temperature.PATH | data | name
 
 
 @pytest.fixture

@@ -58,9 +58,9 @@ def provider() -> Iterator[StreamingServer]:
 
 
 @pytest.fixture
-def model_env(provider: StreamingServer, settings: Settings) -> dict[str, str]:
+def model_env(provider: StreamingServer) -> dict[str, str]:
     """No key and no provider: only where the key's provider is, once there is a key."""
-    return {"ANTHROPIC_BASE_URL": provider.url, **settings.env}
+    return {"ANTHROPIC_BASE_URL": provider.url}
 
 
 def test_from_the_icon_to_a_real_answer_that_can_be_read(

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Locator, expect
 
 import workbench as server
+from e2e.conftest import OpenWindow
 from e2e.extensions import brought_along
 from e2e.views import asked, keep, with_code
 from e2e.workbench import Workbench
@@ -38,41 +36,6 @@ def model_env(model: WireServer, tmp_path: Path) -> dict[str, str]:
     return {**environment(model), "TIERLINE_DATA_DIR": str(tmp_path / "data")}
 
 
-@contextmanager
-def window(
-    browser: Browser,
-    installed: tuple[Path, Path],
-    workspace: Path,
-    env: dict[str, str],
-    request: pytest.FixtureRequest,
-    *,
-    trusting: bool = True,
-) -> Iterator[Workbench]:
-    """VS Code on what the fixture ``vscode`` cannot open."""
-    results = ROOT / "tests" / "e2e" / "results" / request.node.name
-    shutil.rmtree(results, ignore_errors=True)
-    results.mkdir(parents=True)
-    clean = {"ANTHROPIC_API_KEY": "", "TIERLINE_PYTHON": sys.executable, "TIERLINE_LOG": "INFO"}
-    user_data, extensions = installed
-    with server.serve(
-        workspace, user_data, extensions, log=results / "code-server.log",
-        env={**clean, **env}, trusting=trusting,
-    ) as url:  # fmt: skip
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        bench = Workbench(page, url, workspace)
-        try:
-            yield bench
-        except BaseException:
-            page.screenshot(path=results / "failure.png")
-            for log in user_data.glob("logs/**/*ierline*.log"):
-                shutil.copy(log, results / log.name)
-            raise
-        finally:
-            page.close()
-    if not os.environ.get("TIERLINE_KEEP_RESULTS"):
-        shutil.rmtree(results, ignore_errors=True)
-
-
 @pytest.fixture
 def user_settings(installed: tuple[Path, Path]) -> Iterator[Path]:
     """The user's settings file, put back as it was."""
@@ -93,9 +56,8 @@ def offered(model: WireServer) -> set[str]:
 
 
 def test_a_restricted_workspace_is_explained_and_changes_nothing(
-    browser: Browser, installed: tuple[Path, Path], workspace: Path, model: WireServer,
-    model_env: dict[str, str], user_settings: Path, request: pytest.FixtureRequest,
-) -> None:  # fmt: skip
+    open_window: OpenWindow, workspace: Path, model: WireServer, user_settings: Path
+) -> None:
     user_settings.write_text(
         json.dumps({**server.SETTINGS, "security.workspace.trust.startupPrompt": "never"})
     )
@@ -105,76 +67,73 @@ def test_a_restricted_workspace_is_explained_and_changes_nothing(
     own.write_text(json.dumps({"tierline.python": str(workspace / "not-python")}))
     mark(workspace)
     (workspace / ".tierline" / "config.toml").write_text('[context]\nmode = "off"\n')
-    with window(browser, installed, workspace, model_env, request, trusting=False) as bench:
-        bench.open()
-        chat = bench.show_chat()
-        place = chat.get_by_test_id("place")
-        expect(place).to_contain_text("Restricted mode: this workspace is not trusted")
-        expect(bench.status).to_contain_text("/", timeout=60_000)
-        expect(chat.get_by_text("CTX: Light")).to_be_visible()
-        expect(
-            chat.get_by_text("The file is not read: the workspace is not trusted")
-        ).to_be_visible()
-        bench.page.keyboard.press("Control+Shift+E")
-        bench.context_menu("convert.py", "Pin to Tierline Context")
-        chat = bench.show_chat()
-        expect(chat.get_by_test_id("file-chip")).to_contain_text("convert.py", timeout=30_000)
-        asked(chat, "What is in convert.py?")
-        assert offered(model), "tools that only read are offered"
-        acting = {"propose_edit", "run_command"}
-        assert not offered(model) & acting
-        with_code(bench)
-        keep(bench, ROOT / "docs" / "images" / "restricted.png")
+    bench = open_window(workspace, trusting=False)
+    bench.open()
+    chat = bench.show_chat()
+    place = chat.get_by_test_id("place")
+    expect(place).to_contain_text("Restricted mode: this workspace is not trusted")
+    expect(bench.status).to_contain_text("/", timeout=60_000)
+    expect(chat.get_by_text("CTX: Light")).to_be_visible()
+    expect(chat.get_by_text("The file is not read: the workspace is not trusted")).to_be_visible()
+    bench.page.keyboard.press("Control+Shift+E")
+    bench.context_menu("convert.py", "Pin to Tierline Context")
+    chat = bench.show_chat()
+    expect(chat.get_by_test_id("file-chip")).to_contain_text("convert.py", timeout=30_000)
+    asked(chat, "What is in convert.py?")
+    assert offered(model), "tools that only read are offered"
+    acting = {"propose_edit", "run_command"}
+    assert not offered(model) & acting
+    with_code(bench)
+    keep(bench, ROOT / "docs" / "images" / "restricted.png")
 
-        own.write_text("{}")
-        place.get_by_role("button", name="Manage trust").click()
-        buttons = bench.page.locator(".workspace-trust-editor .monaco-button")
-        buttons.filter(has_text=re.compile("^Trust$")).first.click()
-        expect(place).to_be_hidden(timeout=30_000)
-        expect(chat.get_by_text("CTX: Off")).to_be_visible(timeout=60_000)
-        asked(chat, "And now?")
-        assert "run_command" in offered(model)
+    own.write_text("{}")
+    place.get_by_role("button", name="Manage trust").click()
+    buttons = bench.page.locator(".workspace-trust-editor .monaco-button")
+    buttons.filter(has_text=re.compile("^Trust$")).first.click()
+    expect(place).to_be_hidden(timeout=30_000)
+    expect(chat.get_by_text("CTX: Off")).to_be_visible(timeout=60_000)
+    asked(chat, "And now?")
+    assert "run_command" in offered(model)
 
 
 def test_files_of_a_second_folder_carry_its_name_and_all_survives_a_reload(
-    browser: Browser, installed: tuple[Path, Path], workspace: Path, model: WireServer,
-    model_env: dict[str, str], tmp_path: Path, request: pytest.FixtureRequest,
-) -> None:  # fmt: skip
+    open_window: OpenWindow, workspace: Path, model: WireServer, tmp_path: Path
+) -> None:
     second = tmp_path / "second"
     second.mkdir()
     (second / "shared.py").write_text("SHARED_VALUE = 1\n", encoding="utf-8")
     both = tmp_path / "both.code-workspace"
     both.write_text(json.dumps({"folders": [{"path": str(workspace)}, {"path": str(second)}]}))
-    with window(browser, installed, both, model_env, request) as bench:
-        bench.page.goto(bench.url)
-        expect(bench.activity).to_be_visible(timeout=60_000)
-        expect(bench.status).to_contain_text("/", timeout=60_000)
-        bench.page.keyboard.press("Control+Shift+E")
-        expect(row(bench, "second")).to_be_visible(timeout=30_000)
-        if row(bench, "shared.py").count() == 0:
-            row(bench, "second").click()
-        expect(row(bench, "shared.py")).to_be_visible(timeout=30_000)
-        bench.context_menu("shared.py", "Pin to Tierline Context")
-        chat = bench.show_chat()
-        expect(chat.get_by_test_id("file-chip")).to_contain_text("second/shared.py")
-        asked(chat, "What is shared?")
-        assert "SHARED_VALUE = 1" in json.dumps(model.requests[-1].body)
-        assert "second/shared.py" in json.dumps(model.requests[-1].body)
-        assert not (second / ".tierline").exists(), "the log is in the first folder"
-        assert (workspace / ".tierline" / "history.jsonl").exists()
+    bench = open_window(both)
+    bench.page.goto(bench.url)
+    expect(bench.activity).to_be_visible(timeout=60_000)
+    expect(bench.status).to_contain_text("/", timeout=60_000)
+    bench.page.keyboard.press("Control+Shift+E")
+    expect(row(bench, "second")).to_be_visible(timeout=30_000)
+    if row(bench, "shared.py").count() == 0:
+        row(bench, "second").click()
+    expect(row(bench, "shared.py")).to_be_visible(timeout=30_000)
+    bench.context_menu("shared.py", "Pin to Tierline Context")
+    chat = bench.show_chat()
+    expect(chat.get_by_test_id("file-chip")).to_contain_text("second/shared.py")
+    asked(chat, "What is shared?")
+    assert "SHARED_VALUE = 1" in json.dumps(model.requests[-1].body)
+    assert "second/shared.py" in json.dumps(model.requests[-1].body)
+    assert not (second / ".tierline").exists(), "the log is in the first folder"
+    assert (workspace / ".tierline" / "history.jsonl").exists()
 
-        chat.get_by_test_id("chat-input").fill("half a thought")
-        # In a browser VS Code writes what views keep every five seconds.
-        bench.page.wait_for_timeout(7_000)
-        bench.page.reload()
-        chat = bench.chat
-        expect(chat.get_by_test_id("chat-input")).to_have_value("half a thought", timeout=60_000)
-        messages = chat.locator("[data-testid=message]")
-        expect(messages).to_have_count(2, timeout=30_000)
-        expect(messages.first).to_contain_text("What is shared?")
-        chip = chat.get_by_test_id("file-chip")
-        expect(chip).to_contain_text("second/shared.py")
-        expect(chip.get_by_role("button", name="Unpin second/shared.py")).to_be_attached()
+    chat.get_by_test_id("chat-input").fill("half a thought")
+    # In a browser VS Code writes what views keep every five seconds.
+    bench.page.wait_for_timeout(7_000)
+    bench.page.reload()
+    chat = bench.chat
+    expect(chat.get_by_test_id("chat-input")).to_have_value("half a thought", timeout=60_000)
+    messages = chat.locator("[data-testid=message]")
+    expect(messages).to_have_count(2, timeout=30_000)
+    expect(messages.first).to_contain_text("What is shared?")
+    chip = chat.get_by_test_id("file-chip")
+    expect(chip).to_contain_text("second/shared.py")
+    expect(chip.get_by_role("button", name="Unpin second/shared.py")).to_be_attached()
 
 
 @pytest.fixture
@@ -184,51 +143,47 @@ def memory_files(installed: tuple[Path, Path], tmp_path: Path) -> Iterator[None]
         yield
 
 
-@pytest.mark.usefixtures("memory_files")
 def test_a_virtual_workspace_says_what_cannot_be_done_and_chats(
-    browser: Browser, installed: tuple[Path, Path], model: WireServer,
-    model_env: dict[str, str], tmp_path: Path, request: pytest.FixtureRequest,
-) -> None:  # fmt: skip
+    memory_files: None, open_window: OpenWindow, model: WireServer, tmp_path: Path
+) -> None:
     there = tmp_path / "virtual.code-workspace"
     there.write_text(json.dumps({"folders": [{"uri": "acmefs:/project", "name": "Project"}]}))
-    with window(browser, installed, there, model_env, request) as bench:
-        bench.open()
-        chat = bench.show_chat()
-        expect(chat.get_by_test_id("place")).to_contain_text("on no disk", timeout=60_000)
-        expect(bench.status).to_contain_text("/", timeout=60_000)
-        asked(chat, "Hello?")
+    bench = open_window(there, apart=True)
+    bench.open()
+    chat = bench.show_chat()
+    expect(chat.get_by_test_id("place")).to_contain_text("on no disk", timeout=60_000)
+    expect(bench.status).to_contain_text("/", timeout=60_000)
+    asked(chat, "Hello?")
 
-        bench.explorer_open("convert.py")
-        bench.page.locator(".monaco-editor .view-line", has_text="return").first.click()
-        bench.page.keyboard.press("Control+A")
-        bench.command("Tierline: Ask Tierline About the Selection")
-        selection = chat.get_by_test_id("selection-chip")
-        expect(selection).to_contain_text("convert.py:1-2", timeout=20_000)
-        asked(chat, "What does it do?")
-        assert "c * 9 / 5 + 32" in json.dumps(model.requests[-1].body)
-        # What cannot work is not offered.
-        bench.page.keyboard.press("Control+Shift+E")
-        bench.explorer_entry("convert.py").click(button="right")
-        menu = bench.page.locator(".context-view .action-item")
-        expect(menu.first).to_be_visible()
-        expect(menu.filter(has_text="Tierline")).to_have_count(0)
+    bench.explorer_open("convert.py")
+    bench.page.locator(".monaco-editor .view-line", has_text="return").first.click()
+    bench.page.keyboard.press("Control+A")
+    bench.command("Tierline: Ask Tierline About the Selection")
+    selection = chat.get_by_test_id("selection-chip")
+    expect(selection).to_contain_text("convert.py:1-2", timeout=20_000)
+    asked(chat, "What does it do?")
+    assert "c * 9 / 5 + 32" in json.dumps(model.requests[-1].body)
+    # What cannot work is not offered.
+    bench.page.keyboard.press("Control+Shift+E")
+    bench.explorer_entry("convert.py").click(button="right")
+    menu = bench.page.locator(".context-view .action-item")
+    expect(menu.first).to_be_visible()
+    expect(menu.filter(has_text="Tierline")).to_have_count(0)
 
 
 def test_a_file_added_before_the_server_is_ready_is_added_when_it_is(
-    browser: Browser, installed: tuple[Path, Path], workspace: Path, model_env: dict[str, str],
-    tmp_path: Path, request: pytest.FixtureRequest,
-) -> None:  # fmt: skip
+    open_window: OpenWindow, workspace: Path, tmp_path: Path
+) -> None:
     slow = tmp_path / "slow-python"
     slow.write_text(f'#!/bin/sh\nsleep 6\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
     slow.chmod(0o755)
-    env = {**model_env, "TIERLINE_PYTHON": str(slow)}
-    with window(browser, installed, workspace, env, request) as bench:
-        bench.open()
-        expect(bench.status).not_to_contain_text("/", timeout=60_000)
-        bench.context_menu("convert.py", "Add to Tierline Context")
-        expect(bench.status).not_to_contain_text("/", timeout=60_000)
-        waiting = bench.page.locator(".statusbar-item", has_text="Tierline waits for its server")
-        expect(waiting).to_be_visible()
-        chat = bench.show_chat()
-        expect(chat.get_by_test_id("file-chip")).to_contain_text("convert.py", timeout=60_000)
-        expect(bench.page.get_by_text("is not running")).to_have_count(0)
+    bench = open_window(workspace, TIERLINE_PYTHON=str(slow))
+    bench.open()
+    expect(bench.status).not_to_contain_text("/", timeout=60_000)
+    bench.context_menu("convert.py", "Add to Tierline Context")
+    expect(bench.status).not_to_contain_text("/", timeout=60_000)
+    waiting = bench.page.locator(".statusbar-item", has_text="Tierline waits for its server")
+    expect(waiting).to_be_visible()
+    chat = bench.show_chat()
+    expect(chat.get_by_test_id("file-chip")).to_contain_text("convert.py", timeout=60_000)
+    expect(bench.page.get_by_text("is not running")).to_have_count(0)

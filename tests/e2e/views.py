@@ -161,10 +161,6 @@ class Settings:
         self.file = file
         self.values: dict[str, object] = {}
 
-    @property
-    def env(self) -> dict[str, str]:
-        return {"TIERLINE_TEST_SETTINGS": str(self.file)}
-
     def set(self, name: str, value: object) -> None:
         """None takes the setting away."""
         self.values[name] = value
@@ -174,11 +170,13 @@ class Settings:
 
 
 @contextmanager
-def changing_settings(installed: tuple[Path, Path], folder: Path) -> Iterator[Settings]:
+def changing_settings(installed: tuple[Path, Path]) -> Iterator[Settings]:
     """To be entered before the window opens; the settings are as before at the end."""
     file = installed[0] / "User" / "settings.json"
     before = file.read_text(encoding="utf-8")
-    yield Settings(folder / "settings-wanted.json")
+    settings = Settings(installed[0].with_name("settings-wanted.json"))
+    yield settings
+    settings.file.unlink(missing_ok=True)
     file.write_text(before, encoding="utf-8")
 
 
