@@ -38,7 +38,7 @@ class Use:
 
 
 def calls(kind: Kind, *uses: Use, text: str = "", stop: str = "") -> Reply:
-    """A reply that calls tools; the arguments come in pieces of seven characters."""
+    """A reply that calls tools; the arguments come in pieces: of seven characters, or at most 200."""
     named = [(use.id or f"call_{use.name}_{i}", use) for i, use in enumerate(uses)]
     if kind == "anthropic":
         body = [a_start(), *(a_texts(0, text) if text else [])]
@@ -78,4 +78,5 @@ def tool_names(body: Any, kind: Kind) -> list[str]:
 
 
 def _pieces(text: str) -> Sequence[str]:
-    return [text[i : i + 7] for i in range(0, len(text), 7)]
+    size = max(7, len(text) // 200)
+    return [text[i : i + size] for i in range(0, len(text), size)]

@@ -41,6 +41,8 @@ def completion_usage(usage: Mapping[str, Any]) -> Usage | None:
     """The figures of Chat Completions, where ``prompt_tokens`` is the whole prompt. None if nothing
     is reported. A prompt of 0 tokens counts as not reported.
     """
+    if not usage:  # as in most pieces of a stream
+        return None
     details = mapping(first(usage, *_DETAILS))
     read = _first(details, *_READ)
     read = _first(usage, *_READ) if read is None else read
