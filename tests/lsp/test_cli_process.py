@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
@@ -9,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -16,6 +18,7 @@ import pytest
 
 from lsp.conftest import environment
 from lsp.pipe import clean_environment, history
+from support.warm import run
 from tierline.cli.common import EXIT_INTERRUPTED, EXIT_READER_GONE
 from wire.scripts import o_texts, then
 from wire.servers import Hold, WireServer, wire_server
@@ -70,9 +73,7 @@ def test_a_reader_that_goes_away_is_no_news(
 ) -> None:
     """``tierline … | head -0``: no stack, no complaint of the interpreter, one exit code."""
     given = env(workspace, model)
-    subprocess.run(
-        [*TIERLINE, "chat", "Hello?"], env=given, cwd=workspace, check=True, capture_output=True
-    )
+    assert run(["chat", "Hello?"], given, workspace) == 0
     process = start(words, given, workspace)
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
@@ -161,21 +162,20 @@ def test_ctrl_c_while_modules_load(workspace: Path, module: str) -> None:
 def on_a_terminal(words: list[str], given: dict[str, str], root: Path) -> str:
     """What the command writes to a terminal of its own."""
     master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [*TIERLINE, *words], env=given, cwd=root, stdin=slave, stdout=slave, stderr=slave
-    )
-    os.close(slave)
     said = b""
-    while True:
-        try:
-            piece = os.read(master, 65536)
-        except OSError:  # Linux: the last one has closed it
-            break
-        if not piece:
-            break
-        said += piece
+
+    def read() -> None:
+        nonlocal said
+        with contextlib.suppress(OSError):  # Linux: the last one has closed it
+            while piece := os.read(master, 65536):
+                said += piece
+
+    reading = threading.Thread(target=read)
+    reading.start()
+    run(words, given, root, slave)
+    os.close(slave)
+    reading.join(10)
     os.close(master)
-    process.wait(10)
     return said.decode()
 
 
@@ -186,9 +186,7 @@ def test_no_color_and_dumb_terminals(workspace: Path, model: WireServer, words: 
     given = env(workspace, model) | {"TERM": "xterm-256color"}
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
         given.pop(name, None)
-    subprocess.run(
-        [*TIERLINE, "chat", "Hello?"], env=given, cwd=workspace, check=True, capture_output=True
-    )
+    assert run(["chat", "Hello?"], given, workspace) == 0
     assert "\x1b[" in on_a_terminal(words, given, workspace), "colours, or a bar, on a terminal"
     colourless = on_a_terminal(words, given | {"NO_COLOR": "1"}, workspace)
     assert not [

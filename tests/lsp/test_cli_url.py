@@ -10,6 +10,7 @@ from pathlib import Path
 from lsp.conftest import Start, environment
 from lsp.pipe import clean_environment
 from lsp.test_urls import BODY, GUIDE, TEXT, env
+from support.warm import create_subprocess_exec
 from tierline.cli.common import EXIT_OK, EXIT_PROBLEM
 from web.site import page, site
 from wire.servers import WireServer
@@ -22,11 +23,12 @@ async def test_pages_from_the_terminal_are_those_of_the_editor(
         given = clean_environment(workspace, **environment(model), **env(web))
 
         async def tierline(*words: str) -> tuple[int, str, str]:
-            process = await asyncio.create_subprocess_exec(
+            process = await create_subprocess_exec(
                 sys.executable, "-m", "tierline", *words, cwd=workspace, env=given,
                 stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
             )  # fmt: skip
-            out, err = await process.communicate()
+            out, err = await asyncio.gather(process.stdout.read(), process.stderr.read())
+            await process.wait()
             assert process.returncode is not None
             assert b"Traceback" not in err
             return process.returncode, out.decode(), err.decode()
@@ -59,10 +61,11 @@ async def test_pages_from_the_terminal_are_those_of_the_editor(
 
 
 async def test_private_places_are_refused_with_advice(workspace: Path) -> None:
-    process = await asyncio.create_subprocess_exec(
+    process = await create_subprocess_exec(
         sys.executable, "-m", "tierline", "url", "add", "http://127.0.0.1:8000/x", cwd=workspace,
         env=clean_environment(workspace), stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
-    _, err = await process.communicate()
+    err = await process.stderr.read()
+    await process.wait()
     assert process.returncode == EXIT_PROBLEM
     assert err.decode().count(". ") >= 1, "what is wrong, and what to do"

@@ -17,7 +17,7 @@ import pytest
 from bugcases.fixtures import case, expect
 from lsp.conftest import environment
 from lsp.editor import TOKEN
-from lsp.pipe import SERVE, Pipe, children, clean_environment, frame, history, hook
+from lsp.pipe import SERVE, ForkedPipe, Pipe, children, clean_environment, frame, history, hook
 from tierline.lsp.parent import alive
 from tierline.lsp.tcp import TOKEN_VARIABLE
 from tierline.providers.base import ProviderError
@@ -323,9 +323,10 @@ def test_br_198_twenty_stops_under_load_are_quick_and_clean(workspace: Path) -> 
     took = []
     try:
         with wire_server("openai", [then(o_texts("Half "), Hold())]) as model:
-            for _ in range(20):
+            for number in range(20):
                 busy.send_signal(signal.SIGSTOP)
-                with Pipe(workspace, env=environment(model)) as pipe:
+                kind = Pipe if number < 3 else ForkedPipe
+                with kind(workspace, env=environment(model)) as pipe:
                     pipe.initialize(process_id=os.getpid())
                     ask(pipe, "Again?")
                     pipe.until(lambda pipe=pipe: pipe.events("textDelta"))

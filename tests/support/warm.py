@@ -18,7 +18,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -167,6 +167,25 @@ def started(command: tuple[str, ...], env: Mapping[str, str], errors: int) -> An
     return subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=env
     )
+
+
+def run(words: Sequence[str], env: Mapping[str, str], cwd: Path, stream: int | None = None) -> int:
+    """Run a command of ``tierline`` to its end; returns its exit status. ``stream`` is its input,
+    output and errors, and nothing if it is None.
+    """
+    command = (*TIERLINE, *words)
+    nothing = os.open(os.devnull, os.O_RDWR) if stream is None else os.dup(stream)
+    try:
+        if not _forkable(command, env):
+            ends = dict.fromkeys(("stdin", "stdout", "stderr"), nothing)
+            return subprocess.run(command, env=env, cwd=cwd, check=False, **ends).returncode
+        ended, end = os.pipe()
+        _fork(command, env, cwd, [*(os.dup(nothing) for _ in range(3)), end])
+        said = os.read(ended, 16)
+        os.close(ended)
+        return int(said) if said else -signal.SIGKILL
+    finally:
+        os.close(nothing)
 
 
 async def create_subprocess_exec(*command: str, **how: Any) -> Any:
