@@ -177,8 +177,10 @@ def run(words: Sequence[str], env: Mapping[str, str], cwd: Path, stream: int | N
     nothing = os.open(os.devnull, os.O_RDWR) if stream is None else os.dup(stream)
     try:
         if not _forkable(command, env):
-            ends = dict.fromkeys(("stdin", "stdout", "stderr"), nothing)
-            return subprocess.run(command, env=env, cwd=cwd, check=False, **ends).returncode
+            return subprocess.run(
+                command, env=env, cwd=cwd, check=False,
+                stdin=nothing, stdout=nothing, stderr=nothing,
+            ).returncode  # fmt: skip
         ended, end = os.pipe()
         _fork(command, env, cwd, [*(os.dup(nothing) for _ in range(3)), end])
         said = os.read(ended, 16)

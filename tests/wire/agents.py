@@ -38,7 +38,7 @@ class Use:
 
 
 def calls(kind: Kind, *uses: Use, text: str = "", stop: str = "") -> Reply:
-    """A reply that calls tools; the arguments come in pieces: of seven characters, or at most 200."""
+    """A reply that calls tools; arguments come in pieces of seven characters, or in 200 pieces."""
     named = [(use.id or f"call_{use.name}_{i}", use) for i, use in enumerate(uses)]
     if kind == "anthropic":
         body = [a_start(), *(a_texts(0, text) if text else [])]
