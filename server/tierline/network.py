@@ -64,12 +64,7 @@ def proxy_for(
     """
     from urllib.request import getproxies, proxy_bypass
 
-    network = network or Network()
-    try:
-        parts = urlsplit(url)
-        host = (parts.hostname or "").rstrip(".")
-    except ValueError:
-        return ""
+    network, host = network or Network(), host_of(url)
     if not host or network.proxy == NONE or is_this_machine(host):
         return ""
     found = getproxies() if proxies is None else proxies
@@ -78,7 +73,7 @@ def proxy_for(
             return ""
     elif _among(host, found.get("no", "")) or (proxies is None and proxy_bypass(host)):
         return ""
-    proxy = network.proxy or found.get(parts.scheme) or found.get("all") or ""
+    proxy = network.proxy or found.get(urlsplit(url).scheme) or found.get("all") or ""
     return proxy if not proxy or "://" in proxy else f"http://{proxy}"
 
 
@@ -90,6 +85,19 @@ def is_this_machine(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def host_of(url: str) -> str:
+    """The host in lower case; empty if there is none or the address is invalid."""
+    try:
+        return (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def is_loopback(url: str) -> bool:
+    """True for an address on this machine."""
+    return is_this_machine(host_of(url))
 
 
 def options(url: str, network: Network) -> dict[str, Any]:

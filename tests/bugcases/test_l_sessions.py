@@ -15,7 +15,7 @@ import pytest
 
 from bugcases.fixtures import ROOT, build, case, expect
 from tierline.context.blocks import Text, ToolResult, ToolUse
-from tierline.store import files
+from tierline.store import records
 from tierline.store.log import HistoryLog
 from tierline.store.sessions import HistoryStore, StoreNotice
 
@@ -39,7 +39,7 @@ def test_br138_append_after_a_torn_record_stands_on_its_own_line(tmp_path: Path)
     """BR-138: a record cut off by a crash has no newline; the next append lands on its line."""
     wanted = expect("BR-138")
     store = placed(tmp_path, case("BR-138") / "torn.jsonl")
-    report = files.inspect(store.log.path)
+    report = records.inspect(store.log.path)
     assert (report.messages, report.skipped) == (wanted["loaded"], wanted["skipped"])
     assert len(store.timeline().visible()) == wanted["loaded"]
     store.append(store.make("user", "after the crash"))
@@ -54,7 +54,7 @@ def test_br140_bad_lines_in_the_middle_are_skipped_counted_and_kept(tmp_path: Pa
     wanted = expect("BR-140")
     source = case("BR-140") / "badmid.jsonl"
     store = placed(tmp_path, source)
-    report = files.inspect(store.log.path)
+    report = records.inspect(store.log.path)
     assert (report.messages, report.skipped) == (wanted["loaded"], wanted["skipped"])
     assert contents(store)[-1] == wanted["last"] and len(contents(store)) == wanted["loaded"]
     assert store.log.path.read_bytes() == source.read_bytes()
@@ -70,7 +70,7 @@ def test_br142_record_with_real_line_breaks_costs_at_most_itself(tmp_path: Path)
 
 def test_br142_only_newline_bytes_end_a_record(tmp_path: Path) -> None:
     wanted = expect("BR-142")["sep_chars"]
-    report = files.inspect(case("BR-142") / "sep_chars.jsonl")
+    report = records.inspect(case("BR-142") / "sep_chars.jsonl")
     assert (report.messages, report.skipped) == (wanted["loaded"], wanted["skipped"])
 
 
@@ -110,7 +110,7 @@ def test_br144_listing_and_opening_damaged_files_changes_and_hides_nothing(
     assert sorted(n for n, r in reports.items() if r.health == "damaged") == wanted["damaged"]
     assert reports["empty"].health == "empty"
     for report in reports.values():
-        list(files.entries(report.path))
+        list(records.entries(report.path))
         HistoryLog(report.path).scan()
     assert hashes(store.folder) == before
 
@@ -199,7 +199,7 @@ def test_br148_records_that_repeat_an_id_count_once(tmp_path: Path) -> None:
     wanted = expect("BR-148")
     store = placed(tmp_path, case("BR-148") / "dup.jsonl")
     assert len(store.timeline().visible()) == wanted["loaded"]
-    assert files.inspect(store.log.path).duplicates == wanted["duplicates"]
+    assert records.inspect(store.log.path).duplicates == wanted["duplicates"]
     assert store.list_sessions()[0].message_count == wanted["loaded"]
     assert len(store.search("first answer").hits) == 1
 

@@ -14,7 +14,7 @@ from attrs import field, frozen
 from lsp.conftest import Start
 from lsp.editor import Editor
 from tierline import protocol as p
-from tierline.providers.rerender import rerender
+from tierline.providers.choice import rerender
 from tierline.store.plans import PlanStore
 from wire.agents import Use, calls, says
 from wire.scripts import dumps, o_reply, text_error

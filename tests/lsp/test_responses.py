@@ -11,7 +11,7 @@ import pytest
 
 from lsp.conftest import Start
 from tierline import protocol as p
-from tierline.providers.rerender import rerender
+from tierline.providers.choice import rerender
 from tierline.store.plans import PlanStore
 from wire.agents import Use
 from wire.enforcing import Answer, enforcing

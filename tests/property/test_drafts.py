@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tierline.context.text import well_formed
-from tierline.store import incremental_redaction
+from tierline.store import redaction
 from tierline.store.drafts import DraftOrigin, Drafts, read
-from tierline.store.incremental_redaction import IncrementalRedaction
+from tierline.store.redaction import IncrementalRedaction
 from tierline.workspace.secrets import redact as find_and_replace
 
 EXAMPLES = int(os.environ.get("TIERLINE_FUZZ_EXAMPLES", "150"))
@@ -39,8 +39,8 @@ def test_a_growing_text_reads_as_the_log_would_have_it(pieces: list[str], window
     """Whatever is settled: what was kept, with what is new, is the redacted text. The window is
     longer than any of the secrets here but keys of several lines.
     """
-    growing, before = IncrementalRedaction(redact), incremental_redaction.WINDOW
-    incremental_redaction.WINDOW, growing._cut_at = window, 2 * window
+    growing, before = IncrementalRedaction(redact), redaction.WINDOW
+    redaction.WINDOW, growing._cut_at = window, 2 * window
     try:
         text = kept = ""
         for piece in pieces:
@@ -54,7 +54,7 @@ def test_a_growing_text_reads_as_the_log_would_have_it(pieces: list[str], window
             # it goes into the log.
             assert redact(kept) == redact(redact(well_formed(text)))
     finally:
-        incremental_redaction.WINDOW = before
+        redaction.WINDOW = before
 
 
 @settings(max_examples=EXAMPLES, deadline=None)

@@ -210,12 +210,12 @@ def recover(
     """Take over the sessions of another log, as far as they are good; the file is not changed."""
     from tierline.disk.ownership import folder_status
     from tierline.folder import FOLDER
-    from tierline.store import files
+    from tierline.store import records
 
     file = file.resolve()
     foreign = file.parent.name == FOLDER and folder_status(file.parent) != "ours"
     with _history(home_of(root, make=True), read_only=False) as store:
-        report = files.inspect(file)
+        report = records.inspect(file)
         added = store.import_file(file, foreign=foreign)
     if as_json:
         print_json({"added": added, "skipped": report.skipped, "sessions": report.sessions})
@@ -268,7 +268,7 @@ def query(
 
 
 def _replay(store: PlanStore, stored: StoredPlan) -> None:
-    from tierline.providers.rerender import rerender
+    from tierline.providers.choice import rerender
 
     plan_id = stored.plan.plan_id
     try:

@@ -5,14 +5,12 @@ one.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
 from tierline.context.models import ModelFacts
-from tierline.network import Network
-from tierline.providers.addresses import is_loopback
+from tierline.network import Network, is_loopback
 from tierline.providers.base import Provider, ProviderError
 from tierline.providers.choice import ProviderChoice, adapter
 from tierline.providers.editor_port import EditorModel, EditorPort
@@ -26,11 +24,11 @@ from tierline.providers.registry import (
     with_keys,
 )
 from tierline.providers.retry import RetryPolicy
+from tierline.providers.server_facts import ask
 from tierline.providers.transport import Endpoint
 
 LOOPBACK_SERVERS = (("Ollama", 11434), ("LM Studio", 1234), ("llama.cpp", 8080))
 _PROBE_SECONDS = 0.5
-_PROBE_BYTES = 1_000_000
 
 
 @frozen
@@ -158,24 +156,15 @@ async def probe_loopback(
 
 
 def _ask(name: str, port: int) -> LocalServer | None:
-    import http.client
-
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PROBE_SECONDS)
-    try:
-        connection.request("GET", "/v1/models", headers={"Accept": "application/json"})
-        response = connection.getresponse()
-        listed = json.loads(response.read(_PROBE_BYTES)) if response.status == 200 else None
-    except (OSError, http.client.HTTPException, ValueError):
-        return None
-    finally:
-        connection.close()
+    base_url = f"http://127.0.0.1:{port}/v1"
+    listed = ask("GET", f"{base_url}/models", seconds=_PROBE_SECONDS)
     rows = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(rows, list) and not (isinstance(listed, dict) and "data" in listed):
         return None
     names = [row.get("id") for row in rows or () if isinstance(row, dict)]
     # The list also has embedding models, which cannot chat.
     models = tuple(n for n in names if isinstance(n, str) and n and "embed" not in n.lower())
-    return LocalServer(name, f"http://127.0.0.1:{port}/v1", models)
+    return LocalServer(name, base_url, models)
 
 
 def _key(row: ProviderSpec, env: Mapping[str, str], secrets: Mapping[str, str]) -> tuple[str, str]:

@@ -13,34 +13,22 @@ from attrs import define, field
 
 from tierline.providers.base import ReasoningChunk, Stop, StreamEvent, TextChunk, Usage
 from tierline.providers.calls import CallAssembler
-from tierline.providers.contents import call_parts, text_pieces
 from tierline.providers.errors import error_in, from_event
 from tierline.providers.thinking_collector import ThinkingCollector
 from tierline.providers.usage import completion_usage, merged
-from tierline.providers.values import figure, first, mapping, rows, string
+from tierline.providers.values import call_parts, figure, first, mapping, rows, string, text_pieces
 
 _STOPS = {
-    "stop": "end",
-    "end": "end",
-    "eos": "end",
-    "eos_token": "end",
-    "end_turn": "end",
-    "stop_sequence": "end",
-    "complete": "end",
-    "completed": "end",
-    "finish_reason_unspecified": "end",
-    "length": "output_limit",
-    "max_tokens": "output_limit",
-    "max_output_tokens": "output_limit",
-    "model_length": "output_limit",
-    "tool_calls": "tool_use",
-    "tool_call": "tool_use",
-    "tool_use": "tool_use",
-    "function_call": "tool_use",
-    "content_filter": "filtered",
-    "safety": "filtered",
-    "refusal": "filtered",
-}
+    said: reason
+    for reason, words in (
+        ("end", "stop end eos eos_token end_turn stop_sequence complete completed "
+                "finish_reason_unspecified"),
+        ("output_limit", "length max_tokens max_output_tokens model_length"),
+        ("tool_use", "tool_calls tool_call tool_use function_call"),
+        ("filtered", "content_filter safety refusal"),
+    )
+    for said in words.split()
+}  # fmt: skip
 _REASONS = ("finish_reason", "stop_reason", "finishReason", "done_reason")
 _SPEECH = ("delta", "message", "text", "content", "response")
 _REPEATED = 2

@@ -47,11 +47,10 @@ class RequestFailed(ProviderError):  # noqa: N818 (reads as what it is)
         message: str,
         advice: str,
         *,
-        http_status: int | None = None,
         retryable: bool = False,
         retry_after: float | None = None,
     ) -> None:
-        super().__init__(code, message, advice, http_status=http_status)
+        super().__init__(code, message, advice)
         self.said: ErrorReply | None = None
         """The server's own error."""
         self.overflow: Overflow | None = None
@@ -73,50 +72,33 @@ def from_status(
     """The error of an HTTP answer. ``body`` is parsed JSON or text; ``secret`` is removed from the
     text.
     """
-    failed = _from_status(service, status, body, headers, secret=secret)
-    _, code, text = describe(body)
-    failed.said = ErrorReply(status, code, text, subject(body))
-    return failed
-
-
-def _from_status(
-    service: str,
-    status: int,
-    body: object,
-    headers: Mapping[str, str] | None,
-    *,
-    secret: str,
-) -> RequestFailed:
     kind, code, text = describe(body)
-    said = quote(text, secret)
     headers = headers or {}
-    wait = retry_after(headers)
+    said, wait = quote(text, secret), retry_after(headers)
     if found := overflow(status, kind, code, text):
         failed = RequestFailed(
-            "overflow",
-            f"The request is larger than {service} accepts{said}",
-            _OVERFLOW_ADVICE,
-            http_status=status,
+            "overflow", f"The request is larger than {service} accepts{said}", _OVERFLOW_ADVICE
         )
         failed.overflow = found
-        return failed
-    if refused := about_thinking(status, text):
-        return RequestFailed(
+    elif refused := about_thinking(status, text):
+        failed = RequestFailed(
             refused,
             f"{service} refused the request because of the model's thinking{said}",
             "Retry, or choose another effort or model.",
-            http_status=status,
         )
-    if _BAD_CALL.search(f"{code} {text}"):
-        return RequestFailed(
+    elif _BAD_CALL.search(f"{code} {text}"):
+        failed = RequestFailed(
             "bad_request",
             f"The model at {service} made a call that could not be read{said}",
             "Ask again, or choose another model.",
-            http_status=status,
             retryable=True,
         )
-    account = _account(service, status, kind, code, text, said, wait)
-    return account or _service(service, status, kind, said, headers, wait)
+    else:
+        account = _account(service, status, kind, code, text, said, wait)
+        failed = account or _service(service, status, kind, said, headers, wait)
+    failed.http_status = status
+    failed.said = ErrorReply(status, code, text, subject(body))
+    return failed
 
 
 def _account(
@@ -130,14 +112,12 @@ def _account(
             "auth",
             f"{service} {what} (HTTP {status}).",
             "Check the key, or set another one.",
-            http_status=status,
         )
     if status == 402 or {kind, code} & _QUOTA or (status in (400, 429) and _SPENT.search(text)):
         return RequestFailed(
             "rate_limited",
             f"The account at {service} has no credit or quota left{said}",
             "Add credit at the provider, or choose another model.",
-            http_status=status,
         )
     if status == 429:
         hopeless = "request too large" in text.lower()
@@ -145,7 +125,6 @@ def _account(
             "rate_limited",
             f"{service} limits the rate of requests{said}",
             _LATER if wait is None else f"Retry in {duration(wait)}.",
-            http_status=status,
             retryable=not hopeless,
             retry_after=wait,
         )
@@ -167,7 +146,6 @@ def _service(
             "overloaded" if busy else "unavailable",
             f"{service} is {'overloaded' if busy else 'failing'} (HTTP {status}){said}",
             _LATER,
-            http_status=status,
             retryable=status in _RETRYABLE and headers.get("x-should-retry") != "false",
             retry_after=wait,
         )
@@ -176,20 +154,17 @@ def _service(
             "bad_request",
             f"{service} points to another address (HTTP {status}), which is not followed.",
             "Check the base URL.",
-            http_status=status,
         )
     if status == 404:
         return RequestFailed(
             "bad_request",
             f"{service} does not know this model or address{said}",
             "Check the model's name and the base URL.",
-            http_status=status,
         )
     return RequestFailed(
         "bad_request",
         f"{service} refused the request (HTTP {status}){said}",
         "Change what the answer names, or choose another model; your prompt is kept.",
-        http_status=status,
     )
 
 

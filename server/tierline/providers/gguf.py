@@ -87,50 +87,38 @@ def model_name(file_name: str) -> str:
     return _QUANTISATION.sub("", _SHARD.sub("", stem)) or stem
 
 
-def context_length(file: BinaryIO) -> int | None:
-    """The window that the model was trained for, in tokens; None if the file does not say."""
-    try:
-        magic, version, _, entries = struct.unpack("<4sIQQ", file.read(24))
-        if magic != b"GGUF" or version < 2:
-            return None
-        for _ in range(min(entries, _MAX_ENTRIES)):
-            key = _text(file)
-            (kind,) = struct.unpack("<I", file.read(4))
-            if key.endswith(".context_length") and kind in _WHOLE:
-                (value,) = struct.unpack(_WHOLE[kind], file.read(_SIZES[kind]))
-                return int(value)
-            _skip(file, kind)
-    except (struct.error, KeyError, ValueError, OSError):
-        pass
-    return None
-
-
-def knows_tools(file: BinaryIO) -> bool:
-    """True if the model's chat template mentions tools; false if it does not, or the
-    file has none.
+def described(file: BinaryIO) -> tuple[int | None, bool]:
+    """The window that the model was trained for, in tokens, None if the file does not say; and
+    whether its chat template mentions tools.
     """
+    window: int | None = None
+    tools: bool | None = None
     try:
         magic, version, _, entries = struct.unpack("<4sIQQ", file.read(24))
         if magic != b"GGUF" or version < 2:
-            return False
+            return None, False
         for _ in range(min(entries, _MAX_ENTRIES)):
+            if window is not None and tools is not None:
+                break
             key = _text(file)
             (kind,) = struct.unpack("<I", file.read(4))
-            if key == "tokenizer.chat_template" and kind == _STRING:
-                return re.search(r"\btools\b", _text(file)) is not None
-            _skip(file, kind)
+            if window is None and key.endswith(".context_length") and kind in _WHOLE:
+                (window,) = struct.unpack(_WHOLE[kind], file.read(_SIZES[kind]))
+            elif key == "tokenizer.chat_template" and kind == _STRING:
+                tools = re.search(r"\btools\b", _text(file)) is not None
+            else:
+                _skip(file, kind)
     except (struct.error, KeyError, ValueError, OSError):
         pass
-    return False
+    return window, bool(tools)
 
 
 @functools.lru_cache(maxsize=8)
 def _described(path: str, _changed: int) -> LocalModel:
     with Path(path).open("rb") as file:
-        length = context_length(file) or _UNKNOWN_WINDOW
-        file.seek(0)
-        tools = knows_tools(file)
-    return LocalModel(path, model_name(Path(path).name), min(length, MAX_WINDOW), tools)
+        window, tools = described(file)
+    context = min(window or _UNKNOWN_WINDOW, MAX_WINDOW)
+    return LocalModel(path, model_name(Path(path).name), context, tools)
 
 
 @functools.cache

@@ -18,14 +18,12 @@ from attrs import evolve
 
 from tierline.context.prompt import Prompt
 from tierline.processes import end
-from tierline.providers import render_local
+from tierline.providers import render_openai
 from tierline.providers.base import ProviderError, RenderedRequest
-from tierline.providers.canonical import dumps
 from tierline.providers.choice import ProviderChoice
 from tierline.providers.editor_port import EditorPort
 from tierline.providers.gguf import LocalModel
-from tierline.providers.input_count import count_input
-from tierline.providers.openai import OpenAIProvider, connect
+from tierline.providers.openai import OpenAIProvider
 from tierline.providers.transport import Endpoint
 
 log = logging.getLogger(__name__)
@@ -37,7 +35,18 @@ _SYSTEM_PACKAGES = {
     "libgomp.so.1": "Debian, Ubuntu: sudo apt install libgomp1; Fedora, Alpine: libgomp"
 }
 
-BODIES = (render_local.body,)
+SAMPLING = {"temperature": 0.3, "repeat_penalty": 1.1, "dry_multiplier": 0.8}
+"""llama.cpp's own fields (its server's documentation, "Completion"). Small models fall into loops;
+DRY sampling (``dry_multiplier``) penalises sequences that were generated before.
+"""
+
+
+def body(prompt: Prompt) -> dict[str, Any]:
+    """Chat Completions with llama.cpp's sampling fields."""
+    return {**render_openai.body(prompt, official=False), **SAMPLING}
+
+
+BODIES = (body,)
 
 
 def make(choice: ProviderChoice, _editor: EditorPort | None) -> LocalProvider:
@@ -183,15 +192,13 @@ class LocalProvider(OpenAIProvider):
         """Identifies the running process: a new one begins with an empty cache."""
         return f"{self.child.pid}@{self.child.address}"
 
-    def _body(self, prompt: Prompt) -> bytes:
-        return dumps(render_local.body(prompt))
+    def _body(self, prompt: Prompt) -> dict[str, Any]:
+        return body(prompt)
 
     async def count_tokens(self, request: RenderedRequest) -> int | None:
         """The tokens of the whole prompt, as the model counts them, with its chat template."""
-        client = await self._connected()
-        fields = ("model", "tools", "messages")
         path = "/chat/completions/input_tokens"
-        return await count_input(client, path, request, fields, self._endpoint)
+        return await self._count(path, request, ("model", "tools", "messages"))
 
     async def close(self) -> None:
         """Close connections and end the child."""
@@ -208,5 +215,5 @@ class LocalProvider(OpenAIProvider):
                 if stale is not None:
                     await stale.close()
                 local = evolve(self._endpoint, base_url=f"{address}/v1", key=self.child.key)
-                self._client = await asyncio.to_thread(connect, local)
+                self._client = await asyncio.to_thread(self._connect, local)
         return self._client

@@ -19,23 +19,17 @@ from tierline.providers.base import (
     TextChunk,
 )
 from tierline.providers.calls import tool_call
-from tierline.providers.contents import parts
 from tierline.providers.errors import error_in, from_event
 from tierline.providers.usage import message_figures, message_notes, message_usage
-from tierline.providers.values import figure, first, mapping, rows, string
+from tierline.providers.values import figure, first, mapping, parts, rows, string
 
 SERVICE = "Anthropic"
 _SAID = frozenset(
     {
-        "message",
-        "message_start",
-        "content_block_start",
-        "content_block_stop",
-        "message_delta",
-        "message_stop",
-        "error",
+        "message", "message_start", "content_block_start", "content_block_stop", "message_delta",
+        "message_stop", "error",
     }
-)
+)  # fmt: skip
 _STOPS = {
     "end_turn": "end",
     "stop": "end",

@@ -12,16 +12,11 @@ from attrs import frozen
 
 _CODES = frozenset(
     {
-        "context_length_exceeded",
-        "exceed_context_size_error",
-        "request_too_large",
-        "prompt_too_long",
-        "model_context_window_exceeded",
-        "input_too_long",
-        "context_window_exceeded",
-        "1261",  # Z.ai: "Prompt 超长"
+        "context_length_exceeded", "exceed_context_size_error", "request_too_large",
+        "prompt_too_long", "model_context_window_exceeded", "input_too_long",
+        "context_window_exceeded", "1261",  # the number is Z.ai's: "Prompt 超长"
     }
-)
+)  # fmt: skip
 _SIZE = r"(?:input|prompt|request|message|messages|conversation|context)"
 _WORDS = re.compile(
     rf"""

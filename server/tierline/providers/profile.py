@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from attrs import asdict, define, evolve, field, fields_dict, frozen
 
-from tierline.providers.addresses import host_of, is_loopback
+from tierline.network import host_of, is_loopback
 from tierline.providers.refusals import ServerRefusal
 
 MAX_SINGLE_TOOLS = 4
@@ -94,19 +94,9 @@ class Profile:
 
 
 _WRITTEN = (
-    "system",
-    "alternate",
-    "tools",
-    "most_tools",
-    "without_tools",
-    "call_ids",
-    "pictures",
-    "stream",
-    "limit_field",
-    "marks",
-    "without",
-    "max_output_tokens",
-)
+    "system", "alternate", "tools", "most_tools", "without_tools", "call_ids", "pictures", "stream",
+    "limit_field", "marks", "without", "max_output_tokens",
+)  # fmt: skip
 
 
 class Profiles(Protocol):

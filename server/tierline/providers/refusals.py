@@ -13,18 +13,9 @@ from typing import Any, Literal, TypeAlias
 from attrs import frozen
 
 RefusalKind: TypeAlias = Literal[
-    "field",
-    "limit",
-    "tools",
-    "tool",
-    "many",
-    "ids",
-    "pictures",
-    "marks",
-    "system",
-    "roles",
+    "field", "limit", "tools", "tool", "many", "ids", "pictures", "marks", "system", "roles",
     "stream",
-]
+]  # fmt: skip
 BAD_CALL = (
     r"tool.?call validation failed|failed to call a function"
     r"|failed to parse (?:the )?(?:tool|function).?calls?|tool_use_failed|but model called a tool"

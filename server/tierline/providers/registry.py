@@ -6,11 +6,12 @@ rows may share an adapter: they differ only in address and key.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal, TypeAlias
 
 from attrs import field, frozen
 
-from tierline.providers.addresses import host_of
+from tierline.network import host_of
 
 Origin: TypeAlias = Literal["service", "embedded", "editor"]
 
@@ -23,7 +24,12 @@ class ProviderSpec:
     """Its name in settings, plans and stored keys."""
     title: str
     """Its name for the user."""
-    adapter: str
+    base_url: str = ""
+    """Its address; empty if the SDK knows it. The user fills in parts in braces."""
+    key_variable: str = ""
+    """Environment variable of the key."""
+    default_model: str = ""
+    adapter: str = ""
     """Module in this package; also the name in plans and figures."""
     newer: str = ""
     """Another adapter, for models of the provider that work better with it or exist only there."""
@@ -31,11 +37,6 @@ class ProviderSpec:
     """The wire format that its messages are tagged with."""
     origin: Origin = "service"
     """service: reached by an address; embedded: our own process; editor: the client asks."""
-    default_model: str = ""
-    base_url: str = ""
-    """Its address; empty if the SDK knows it. The user fills in parts in braces."""
-    key_variable: str = ""
-    """Environment variable of the key."""
     own_host: str = ""
     """Host of the provider's service, where the SDK knows the address."""
     prewarms: bool = False
@@ -72,35 +73,8 @@ class ProviderSpec:
     """A key in the environment is enough to choose it."""
 
 
-def _compatible(
-    name: str,
-    title: str,
-    base_url: str,
-    key_variable: str,
-    default_model: str = "",
-    *,
-    key_prefix: str = "",
-    vendor: str = "",
-    host: str = "",
-    own: bool = False,
-    key_path: str = "",
-) -> ProviderSpec:
-    """The row of a service that speaks OpenAI's Chat Completions."""
-    return ProviderSpec(
-        name,
-        title,
-        "openai",
-        base_url=base_url,
-        key_variable=key_variable,
-        default_model=default_model,
-        key_prefix=key_prefix,
-        vendor=vendor,
-        host=host,
-        own=own,
-        key_path=key_path,
-        newer="responses",
-    )
-
+_compatible = partial(ProviderSpec, adapter="openai", newer="responses")
+"""The row of a service that speaks OpenAI's Chat Completions."""
 
 # Addresses: each provider's page on its OpenAI-compatible interface, read in November 2026.
 PRESETS = (
@@ -156,7 +130,7 @@ SPECS = (
     ProviderSpec(
         "anthropic",
         "Anthropic",
-        "anthropic",
+        adapter="anthropic",
         strategy="anthropic",
         default_model="claude-sonnet-5",
         key_variable="ANTHROPIC_API_KEY",
@@ -174,7 +148,7 @@ SPECS = (
     ProviderSpec(
         "openai",
         "OpenAI",
-        "openai",
+        adapter="openai",
         newer="responses",
         default_model="gpt-5.6",
         key_variable="OPENAI_API_KEY",
@@ -187,14 +161,14 @@ SPECS = (
         automatic=True,
     ),
     *PRESETS,
-    ProviderSpec("local", "Embedded model", "local", origin="embedded"),
-    ProviderSpec("editor", "The editor's models", "editor", origin="editor"),
+    ProviderSpec("local", "Embedded model", adapter="local", origin="embedded"),
+    ProviderSpec("editor", "The editor's models", adapter="editor", origin="editor"),
 )
 _BY_NAME = {spec.name: spec for spec in SPECS}
 _OFFICIAL = {
     name: row for row in SPECS if row.own_host for name in (row.adapter, row.newer) if name
 }
-_ELSEWHERE = ProviderSpec("", "", "")
+_ELSEWHERE = ProviderSpec("", "")
 NAMES = tuple(_BY_NAME)
 OWN_HOSTS = frozenset({"", *(row.own_host for row in SPECS)})
 """Hosts of the providers themselves; empty where the SDK fills in the address."""

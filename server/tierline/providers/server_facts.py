@@ -7,14 +7,13 @@ its ``/api/ps`` and ``/api/show`` report it. LM Studio, llama.cpp and vLLM have 
 from __future__ import annotations
 
 import asyncio
-import http.client
 import json
 import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from tierline.providers.addresses import is_loopback
+from tierline.network import is_loopback
 from tierline.providers.values import figure, first, mapping, rows
 
 OLLAMA_WINDOW = 4_096
@@ -38,7 +37,7 @@ async def said_by(base_url: str, model: str) -> dict[str, Any]:
         ("GET", f"{root}/props", None),
         ("GET", f"{base_url.rstrip('/')}/models", None),
     )
-    answers = await asyncio.gather(*(asyncio.to_thread(_ask, *one) for one in asked))
+    answers = await asyncio.gather(*(asyncio.to_thread(ask, *one) for one in asked))
     running, shown, studio, props, listed = map(mapping, answers)
     return read(model, running, shown, studio, props, listed)
 
@@ -89,13 +88,17 @@ def _row(value: object, model: str) -> Mapping[str, Any]:
     return {}
 
 
-def _ask(method: str, url: str, body: object) -> Any:
-    """The JSON answer of an address; None if there is none."""
+def ask(method: str, url: str, body: object = None, *, seconds: float = _SECONDS) -> Any:
+    """The JSON answer of a server on this machine, directly, without a proxy or a key; None if
+    there is none.
+    """
+    import http.client
+
     parts = urlsplit(url)
     plain = parts.scheme == "http"
     kind = http.client.HTTPConnection if plain else http.client.HTTPSConnection
     try:
-        connection = kind(parts.hostname or "", parts.port, timeout=_SECONDS)
+        connection = kind(parts.hostname or "", parts.port, timeout=seconds)
         try:
             data = None if body is None else json.dumps(body)
             connection.request(method, parts.path, data, {"Accept": "application/json"})

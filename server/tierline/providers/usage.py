@@ -18,19 +18,10 @@ from tierline.providers.values import amount, figure, first, mapping, string
 _INPUT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count")
 _OUTPUT = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count")
 _DETAILS = ("prompt_tokens_details", "input_tokens_details")
-_READ = (
-    "cached_tokens",
-    "prompt_cache_hit_tokens",
-    "cache_read_input_tokens",
-    "cache_read_tokens",
-    "cachedContentTokenCount",
-)
-_WRITTEN = (
-    "cache_write_tokens",
-    "cache_creation_input_tokens",
-    "cache_creation_tokens",
-    "cached_creation_tokens",
-)
+_READ = ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens",
+         "cache_read_tokens", "cachedContentTokenCount")  # fmt: skip
+_WRITTEN = ("cache_write_tokens", "cache_creation_input_tokens", "cache_creation_tokens",
+            "cached_creation_tokens")  # fmt: skip
 _UNCACHED = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _COST = ("cost", "total_cost", "cost_usd")
 _TICKS = 10**10

@@ -31,9 +31,9 @@ from tierline.providers.choose import LocalServer, ProviderSettings, choose, pro
 from tierline.providers.gguf import find_model
 from tierline.providers.registry import SDKS, with_keys
 from tierline.session.counting import make_counters
-from tierline.store.files import inspect
 from tierline.store.profiles import ProfileStore
 from tierline.store.readonly_copy import ReadOnlyCopy
+from tierline.store.records import inspect
 from tierline.store.sessions import COPIED_BYTES
 from tierline.tokenizers import encoder
 

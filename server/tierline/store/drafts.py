@@ -36,9 +36,8 @@ from tierline.disk.folder import make
 from tierline.history.codec import encode_content
 from tierline.history.parser import MessageParser
 from tierline.store.errors import StorageError
-from tierline.store.incremental_redaction import IncrementalRedaction
 from tierline.store.log import HistoryLog, encode_line
-from tierline.store.redaction import Redact, redact_blocks
+from tierline.store.redaction import IncrementalRedaction, Redact, redact_blocks
 
 log = logging.getLogger(__name__)
 

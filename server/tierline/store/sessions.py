@@ -31,7 +31,7 @@ from tierline.history.events import EventKind, LogEvent
 from tierline.history.messages import HistoryRole, Message, Status
 from tierline.history.session_entries import SessionEntries
 from tierline.history.timeline import Timeline, timeline
-from tierline.store import files, records
+from tierline.store import records
 from tierline.store.drafts import Drafts
 from tierline.store.errors import StorageError
 from tierline.store.images import ImageStore
@@ -142,7 +142,7 @@ class HistoryStore:
         self._session = ""
         self._own: set[str] = set()
         """Ids of what was written here."""
-        self._inspected: dict[Path, tuple[tuple[int, ...], files.LogReport]] = {}
+        self._inspected: dict[Path, tuple[tuple[int, ...], records.LogReport]] = {}
 
     # --- ids and the current session -------------------------------------------------------------
 
@@ -415,7 +415,7 @@ class HistoryStore:
         fallback = search_messages(memory, wanted)
         return fallback if fallback.hits else result
 
-    def other_files(self) -> list[files.LogReport]:
+    def other_files(self) -> list[records.LogReport]:
         """Log files that were put into the folder, with their health; never changed by reading."""
         try:
             found = [self.folder / name for name in disk.names(self.folder)]
@@ -428,7 +428,7 @@ class HistoryStore:
         )
         return [report for path in others if (report := self._inspect(path)) is not None]
 
-    def _inspect(self, path: Path) -> files.LogReport | None:
+    def _inspect(self, path: Path) -> records.LogReport | None:
         """The file's report, read again only if the file has changed: it may be large."""
         found = disk.regular(path)
         if found is None:
@@ -436,7 +436,7 @@ class HistoryStore:
         state = (found.st_ino, found.st_size, found.st_mtime_ns)
         known = self._inspected.get(path)
         if known is None or known[0] != state:
-            known = self._inspected[path] = (state, files.inspect(path))
+            known = self._inspected[path] = (state, records.inspect(path))
         return known[1]
 
     def import_file(self, path: Path, *, foreign: bool = False) -> int:
@@ -451,8 +451,8 @@ class HistoryStore:
                 known.add(entry.id)
                 ours.add(entry.session_id)
         added = 0
-        for entry in files.entries(path):
-            if foreign and (entry.session_id in ours or not files.said_only(entry)):
+        for entry in records.entries(path):
+            if foreign and (entry.session_id in ours or not records.said_only(entry)):
                 continue
             if entry.id not in known:
                 self._write([self._prepared(entry)], durable=False)

@@ -16,7 +16,7 @@ from support.terminal import lead_to, run
 from tierline.cli.common import EXIT_NO_PROVIDER, EXIT_PROBLEM
 from tierline.context.prompt import Prompt
 from tierline.history import actions
-from tierline.providers.rerender import dialects, rerender
+from tierline.providers.choice import dialects, rerender
 from tierline.store.sessions import HistoryStore
 from wire.scripts import o_error, o_reply
 from wire.servers import Kind, WireServer, wire_server

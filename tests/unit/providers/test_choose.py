@@ -23,7 +23,7 @@ from tierline.providers import choose as module
 from tierline.providers.anthropic import AnthropicProvider
 from tierline.providers.base import ProviderError
 from tierline.providers.choose import LocalServer, ProviderSettings, choose, make, probe_loopback
-from tierline.providers.gguf import LocalModel, context_length, find_model, model_name
+from tierline.providers.gguf import LocalModel, described, find_model, model_name
 from tierline.providers.local import LocalProvider
 from tierline.providers.openai import OpenAIProvider
 
@@ -311,15 +311,15 @@ def test_a_models_window_is_read_from_its_file() -> None:
         entry("scores", 9, struct.pack("<IQ", 6, 3) + bytes(12)),
     ]
     length = entry("llama.context_length", 4, struct.pack("<I", 4096))
-    assert context_length(gguf(*before, length, entry("x", 8, _text("y")))) == 4096
-    assert context_length(gguf(*before)) is None
+    assert described(gguf(*before, length, entry("x", 8, _text("y"))))[0] == 4096
+    assert described(gguf(*before))[0] is None
 
 
 @pytest.mark.parametrize(
     "data", [b"", b"GGUF", b"not a model at all, but long enough", b"GGUF" + b"\xff" * 60]
 )
 def test_a_damaged_file_says_nothing_of_its_window(data: bytes) -> None:
-    assert context_length(BytesIO(data)) is None
+    assert described(BytesIO(data))[0] is None
 
 
 def test_the_window_of_ones_own_model_reaches_the_choice(

@@ -11,7 +11,7 @@ import pytest
 from tierline.providers.base import ProviderError, Stop, StreamEvent, TextChunk, ToolCall, Usage
 from tierline.providers.completion import CompletionReader
 from tierline.providers.messages import MessageReader
-from tierline.providers.response_reader import ResponseReader
+from tierline.providers.responses import ResponseReader
 from wire.drive import ask
 from wire.scripts import dumps
 from wire.servers import Reply, wire_server

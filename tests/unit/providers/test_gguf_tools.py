@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from tierline.providers.gguf import find_model, knows_tools
+from tierline.providers.gguf import described, find_model
 
 
 def gguf(**strings: str) -> io.BytesIO:
@@ -33,7 +33,7 @@ def gguf(**strings: str) -> io.BytesIO:
     ],
 )
 def test_the_template_decides(file: io.BytesIO, known: bool) -> None:
-    assert knows_tools(file) is known
+    assert described(file)[1] is known
 
 
 def test_the_packaged_model_is_offered_none() -> None:

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from tierline.context.blocks import Text
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
-from tierline.providers import render_anthropic, render_local, render_openai
+from tierline.providers import local, render_anthropic, render_openai
 from tierline.providers.canonical import dumps
 
 DIALECTS: dict[str, Any] = {
     "anthropic": render_anthropic.body,
     "openai": lambda prompt: render_openai.body(prompt, official=True),
     "compatible": lambda prompt: render_openai.body(prompt, official=False),
-    "local": render_local.body,
+    "local": local.body,
 }
 SCHEMA = {
     "type": "object",

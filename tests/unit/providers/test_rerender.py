@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from tierline.providers.choice import rerender
 from tierline.providers.choose import ProviderSettings, choose, make
-from tierline.providers.rerender import rerender
 from wire.drive import prompt
 
 

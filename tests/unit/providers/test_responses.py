@@ -25,7 +25,7 @@ from tierline.providers.base import (
 from tierline.providers.choose import ProviderSettings, choose, make, with_api
 from tierline.providers.errors import RequestFailed
 from tierline.providers.render_responses import body
-from tierline.providers.response_reader import ResponseReader
+from tierline.providers.responses import ResponseReader
 from tierline.session.counting import make_counters
 
 TABLE = make_counters(Path()).table

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tierline.store.incremental_redaction import WINDOW, IncrementalRedaction
+from tierline.store.redaction import WINDOW, IncrementalRedaction
 
 SECRET = "BEGIN\nabc\nEND"
 

@@ -17,8 +17,7 @@ from tierline.history import actions
 from tierline.history.actions import rename, window
 from tierline.history.messages import Status
 from tierline.store.errors import StorageError
-from tierline.store.files import inspect
-from tierline.store.records import newest_session
+from tierline.store.records import inspect, newest_session
 from tierline.store.sessions import HistoryStore
 
 PNG = "iVBORw0KGgo="

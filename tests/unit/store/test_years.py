@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from support.years import Made, write
 from tierline.folder import FOLDER
 from tierline.history.codec import decode, encode
-from tierline.store import files, records, sessions, vocabulary
 from tierline.store import log as logs
+from tierline.store import records, sessions, vocabulary
 from tierline.store.index import Index
 from tierline.store.log import HistoryLog, encode_line
 from tierline.store.sessions import HistoryStore
@@ -147,13 +147,13 @@ def test_another_log_in_the_folder_is_read_once_until_it_changes(
     other = tmp_path / FOLDER / "old.jsonl"
     other.write_bytes(b"noise\n")
     read: list[Path] = []
-    inspect = files.inspect
+    inspect = records.inspect
 
-    def counted(path: Path) -> files.LogReport:
+    def counted(path: Path) -> records.LogReport:
         read.append(path)
         return inspect(path)
 
-    monkeypatch.setattr(files, "inspect", counted)
+    monkeypatch.setattr(records, "inspect", counted)
     store = HistoryStore(tmp_path)
     assert [r.health for r in (*store.other_files(), *store.other_files())] == ["damaged"] * 2
     assert read == [other]
