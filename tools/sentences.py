@@ -34,7 +34,7 @@ WHOLE = (
     *("cli/history.py", "cli/index.py", "cli/main.py", "cli/mcp.py", "cli/memory.py"),
     *("cli/models.py", "cli/reply.py", "cli/stats.py", "cli/turns.py", "cli/url.py"),
     *("context/refusals.py", "context/enforce.py", "context/plan.py", "context/limits.py"),
-    *("context/filerender.py", "context/model_texts.py", "context/tier_labels.py"),
+    *("context/filerender.py", "context/model_texts.py", "context/tiers/base.py"),
     *("context/retrieval/rank.py",),
     *("context/retrieval/sets.py", "context/tiers/attribution.py", "context/tiers/lifetime.py"),
     *(

@@ -10,6 +10,7 @@ import pytest
 from attrs import evolve
 
 from bugcases.fixtures import case, expect
+from support.atoms import atoms
 from support.planning import FourCharacters, file, limits, prompt, shipped, stub_counter, system
 from tierline import tokenizers
 from tierline.context.accuracy import Accuracy
@@ -22,7 +23,6 @@ from tierline.context.limits import Limits, should_compact
 from tierline.context.models import ModelFacts, ModelTable
 from tierline.context.plan import plan
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
-from tierline.history.groups import atoms
 from tierline.history.messages import Message
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from bugcases.bodies import load, violations
 from bugcases.fixtures import case, expect
+from support.atoms import atoms
 from support.planning import file, limits, stub_counter
 from tierline.context.assemble import assemble
 from tierline.context.blocks import Text, ToolResult, ToolUse
@@ -20,7 +21,6 @@ from tierline.context.plan import ContextPlan, UnavailableItem, explain, plan
 from tierline.context.strict import strict
 from tierline.context.tiers.base import CacheState, Pricing, RequestContext
 from tierline.context.tiers.log_structured import LogStructuredPolicy
-from tierline.history.groups import atoms
 from tierline.history.messages import Message
 from tierline.providers.anthropic import AnthropicProvider
 from tierline.providers.base import RenderedRequest

@@ -8,6 +8,7 @@ import pytest
 
 from bugcases.bodies import body, fold, prompt_of, text, violations
 from bugcases.fixtures import case, expect
+from support.store_actions import drop, remove, restore, undo
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.history.messages import Message, Status
@@ -34,19 +35,19 @@ def test_br163_undo_past_a_compaction_brings_the_originals_back(tmp_path: Path) 
     store = imported(tmp_path, case("BR-163") / "history.jsonl")
     before = request(store)
     assert "SUMMARY-OF-1-4" in before and "Q1-TEXT" not in before and "Q5-TEXT" in before
-    store.undo(to=wanted["undo_to"])
+    undo(store, to=wanted["undo_to"])
     for now in (store, HistoryStore(tmp_path)):
         now.load_session(store.session_id)
         said = request(now)
         assert all(part in said for part in wanted["request_contains"])
         assert not [part for part in wanted["request_not_contains"] if part in said]
-    store.restore("g4")
+    restore(store, "g4")
     assert "SUMMARY-OF-1-4" in request(store)
 
 
 def test_br163_undo_after_the_compaction_leaves_it_in_force(tmp_path: Path) -> None:
     store = imported(tmp_path, case("BR-163") / "history.jsonl")
-    assert store.undo() == ("g6",)
+    assert undo(store) == ("g6",)
     said = request(store)
     assert "SUMMARY-OF-1-4" in said and "Q6-TEXT" not in said and "Q1-TEXT" not in said
 
@@ -56,15 +57,15 @@ def test_br165_queued_prompt_is_undone_first_and_the_running_turn_stays(tmp_path
     store = HistoryStore(tmp_path)
     first = store.append(store.make("user", "P1"), durable=True)
     second = store.append(store.make("user", "P2"), durable=True)
-    assert store.undo() == (second.group_id,)
+    assert undo(store) == (second.group_id,)
     store.append(store.make("assistant", "R1", group_id=first.group_id))
     assert [m.group_id for m in store.timeline().visible()] == [first.group_id] * 2
     # What the queue may still write for P2 stays hidden with it.
     store.append(store.make("assistant", "late R2", group_id=second.group_id))
     assert "late R2" not in request(store) and "R1" in request(store)
-    assert store.undo() == (first.group_id,)
+    assert undo(store) == (first.group_id,)
     with pytest.raises(TierlineError, match="nothing to undo"):
-        store.undo()
+        undo(store)
 
 
 def with_marker(tmp_path: Path) -> tuple[HistoryStore, Message]:
@@ -85,7 +86,7 @@ def test_br167_what_was_taken_away_is_in_no_body_search_query_state_or_summary(
     store, target = with_marker(tmp_path)
     marker = "MAROON-12"
     if how == "undo":
-        store.undo(count=2)
+        undo(store, count=2)
     else:
         getattr(store, how)(target.group_id)
     resumed = HistoryStore(tmp_path)
@@ -107,10 +108,10 @@ def test_br167_summary_that_covers_a_dropped_turn_ceases_to_be_sent(tmp_path: Pa
     covered = [g.id for g in store.timeline().groups()][:2]
     store.record(actions.summarise("They spoke of MAROON-11 and MAROON-12.", covered))
     assert "They spoke of" in request(store)
-    store.drop(target.group_id)
+    drop(store, target.group_id)
     said = request(store)
     assert "MAROON-12" not in said and "first MAROON-11" in said
-    store.restore(target.group_id)
+    restore(store, target.group_id)
     assert "They spoke of" in request(store)
 
 
@@ -120,9 +121,9 @@ def test_br167_removed_turn_cannot_be_restored_and_is_gone_from_every_branch(
     store, target = with_marker(tmp_path)
     store.record(actions.fork(store.timeline(), name="other"))
     store.record(actions.switch(store.timeline(), "other"))
-    store.remove(target.group_id)
+    remove(store, target.group_id)
     with pytest.raises(TierlineError):
-        store.restore(target.group_id)
+        restore(store, target.group_id)
     for branch in ("main", "other"):
         shown = store.timeline(branch=branch).visible()
         assert target.group_id not in {m.group_id for m in shown}

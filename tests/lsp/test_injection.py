@@ -17,7 +17,7 @@ from bugcases.bodies import violations
 from lsp.conftest import Open
 from tierline import protocol as p
 from tierline.context.fences import parse_fenced
-from tierline.workspace.reserved import reserved
+from tierline.workspace.secretfiles import reserved
 from wire.agents import Use, calls, results, says
 from wire.servers import Kind, wire_server
 

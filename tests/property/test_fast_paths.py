@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property.strategies import blocks, messages, odd_text
+from support.atoms import atoms
 from support.histories import four_characters
 from support.planning import limits
 from support.tierworld import POLICIES, World
@@ -28,7 +29,7 @@ from tierline.context.plan import plan
 from tierline.context.prompt import PromptMessage
 from tierline.context.strict import strict
 from tierline.context.tiers.base import CacheState, Pricing, RequestContext
-from tierline.history.groups import AtomCache, atoms
+from tierline.history.groups import AtomCache
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
 from tierline.history.truncation import truncate

@@ -7,6 +7,7 @@ import errno
 import os
 import sqlite3
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from tierline.disk import locks
@@ -88,6 +89,26 @@ def scratch() -> sqlite3.Connection:
 def of_copy(path: Path) -> sqlite3.Connection:
     """A copy in a temporary folder of this process (``store/readonly_copy.py``)."""
     return sqlite3.connect(path)
+
+
+@contextlib.contextmanager
+def transaction(db: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    """Commits at the end; rolls back if what is done in it raises."""
+    db.execute(begin)
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            db.execute("ROLLBACK")
+        raise
+
+
+def page_bytes(db: sqlite3.Connection) -> tuple[int, int]:
+    """Bytes of all pages of a database, and of those that are empty."""
+    names = ("page_count", "freelist_count", "page_size")
+    pages, free, size = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
+    return pages * size, free * size
 
 
 def remove(path: Path) -> None:

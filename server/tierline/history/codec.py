@@ -18,16 +18,10 @@ from tierline.history.parser import MessageParser
 VERSION = 1
 
 _ROLES: dict[str, HistoryRole] = {
-    "user": "user",
-    "human": "user",
-    "assistant": "assistant",
-    "model": "assistant",
-    "ai": "assistant",
-    "tool": "tool",
-    "function": "tool",
-    "system": "system",
+    "user": "user", "human": "user", "assistant": "assistant", "model": "assistant",
+    "ai": "assistant", "tool": "tool", "function": "tool", "system": "system",
     "developer": "system",
-}
+}  # fmt: skip
 _STATUS = {
     "completed": Status.OK,
     "tool_result": Status.OK,
@@ -38,33 +32,12 @@ _STATUS = {
 }
 _FIELDS = frozenset(
     {
-        "v",
-        "type",
-        "id",
-        "session_id",
-        "group_id",
-        "timestamp",
-        "role",
-        "content",
-        "parent_id",
-        "branch_id",
-        "status",
-        "tokens",
-        "usage",
-        "parsing_strategy",
-        "image_refs",
-        "images",
-        "files",
-        "files_modified",
-        "edit_results",
-        "tool_calls",
-        "tool_call_id",
-        "reasoning_content",
-        "reasoning",
-        "meta",
-        "parts",
+        "v", "type", "id", "session_id", "group_id", "timestamp", "role", "content",
+        "parent_id", "branch_id", "status", "tokens", "usage", "parsing_strategy",
+        "image_refs", "images", "files", "files_modified", "edit_results", "tool_calls",
+        "tool_call_id", "reasoning_content", "reasoning", "meta", "parts",
     }
-)
+)  # fmt: skip
 
 
 def decode(record: Mapping[str, Any]) -> Message | LogEvent | None:

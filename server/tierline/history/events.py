@@ -71,6 +71,15 @@ class EventKind(StrEnum):
     """A message's status changed [``id``, ``status``]."""
 
 
+ORDERING = frozenset(
+    {
+        EventKind.SESSION, EventKind.UNDO, EventKind.REMOVE, EventKind.DROP, EventKind.RESTORE,
+        EventKind.RENAME, EventKind.FORK, EventKind.SWITCH, EventKind.DELETE, EventKind.ARCHIVE,
+    }
+)  # fmt: skip
+"""Kinds that order, hide and name what was said, without any other effect."""
+
+
 @frozen
 class LogEvent:
     """One event. ``kind`` is one of :class:`EventKind` or a later version's word, which is kept."""

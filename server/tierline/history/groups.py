@@ -149,29 +149,6 @@ AtomCache = dict[str, tuple[tuple[Message, ...], Item]]
 """Atoms of the last request by the id of their first message, with the items made of them."""
 
 
-def atoms(
-    messages: Sequence[Message],
-    *,
-    count: Count,
-    group_id: str = "",
-    priority: int = 50,
-    known: AtomCache | None = None,
-) -> tuple[Item, ...]:
-    """History items for the planner, oldest first, keyed ``history:<id of the first message>``.
-
-    The user's message of the turn ``group_id`` is required: it is never shed. ``known`` is the
-    cache that the previous call with the same ``count`` and ``priority`` filled: an unchanged atom
-    stays the same item.
-    """
-    return atoms_of(
-        atomic(messages),
-        count=count,
-        group_id=group_id,
-        priority=priority,
-        known=known,
-    )
-
-
 def atoms_of(
     parts: Iterable[tuple[Message, ...]],
     *,
@@ -181,8 +158,11 @@ def atoms_of(
     known: AtomCache | None = None,
     form: Callable[[tuple[Message, ...]], MessageForm | None] = lambda _atom: None,
 ) -> tuple[Item, ...]:
-    """Like ``atoms``, for messages that are cut into atoms already. ``form`` gives the form in
-    which an atom's messages are written.
+    """History items for the planner, oldest first, keyed ``history:<id of the first message>``.
+
+    The user's message of the turn ``group_id`` is required: it is never shed. ``known`` is the
+    cache that the previous call with the same ``count`` and ``priority`` filled: an unchanged atom
+    stays the same item. ``form`` gives the form in which an atom's messages are written.
     """
     items: list[Item] = []
     made: AtomCache = {}

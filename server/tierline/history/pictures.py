@@ -24,7 +24,7 @@ def lighter(messages: Sequence[Message], most_bytes: int) -> tuple[list[Message]
         (number, len(image.data))
         for number, message in enumerate(messages)
         if not message.plain
-        for image in _pictures(message.content)
+        for image in pictures(message.content)
     ]
     newest = max((n for n, message in enumerate(messages) if message.role == "user"), default=0)
     first, total = 0, 0
@@ -44,7 +44,8 @@ def lighter(messages: Sequence[Message], most_bytes: int) -> tuple[list[Message]
     return found, first
 
 
-def _pictures(content: Sequence[Block]) -> list[Image]:
+def pictures(content: Sequence[Block]) -> list[Image]:
+    """The pictures of a message, those inside tool results too."""
     found: list[Image] = []
     for block in content:
         if isinstance(block, Image):

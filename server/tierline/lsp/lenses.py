@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 
 from tierline import protocol as p
-from tierline.context.tier_labels import TIER_WORDS
+from tierline.context.tiers.base import TIER_WORDS
 from tierline.lsp import code_actions, proposals
 from tierline.lsp.chat_documents import ChatDocuments
 from tierline.lsp.host import TierlineServer

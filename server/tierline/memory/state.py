@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
 from tierline.context.blocks import Text
 from tierline.history.extract import LineKind, digest, extractive_summary
@@ -20,11 +20,46 @@ from tierline.history.messages import Message
 from tierline.memory import tasks
 from tierline.memory.levels import Budgets, Level, LevelSummary
 from tierline.memory.metrics import Compression, Metrics
-from tierline.memory.score import Score, recency, references
 from tierline.memory.situations import MemoryAction, SituationFacts, decide
 from tierline.memory.tasks import Task
 from tierline.memory.turns import Count, MemoryTurn
 from tierline.memory.words import similarity
+
+RECENCY, REFERENCES, RELEVANCE, EXPLICIT = 0.3, 0.2, 0.4, 0.1
+"""Weights of the four parts."""
+
+
+def recency(minutes: float) -> float:
+    """``1 / (1 + minutes_since_created)``; 1 for what is new, and for a clock that went back."""
+    return 1 / (1 + max(minutes, 0.0))
+
+
+def references(later: int, total: int) -> float:
+    """``times_mentioned_later / total_mentions``; 0 if it is never mentioned."""
+    return min(max(later, 0) / total, 1.0) if total > 0 else 0.0
+
+
+@frozen
+class Score:
+    """The four parts, each 0 to 1."""
+
+    recency: float = 0.0
+    references: float = 0.0
+    relevance: float = 0.0
+    """Similarity of the content to the current task, by words."""
+    explicit: float = field(default=0.0)
+    """1 if it was marked as important."""
+
+    @property
+    def total(self) -> float:
+        """The weighted sum, 0 to 1."""
+        return (
+            RECENCY * self.recency
+            + REFERENCES * self.references
+            + RELEVANCE * self.relevance
+            + EXPLICIT * self.explicit
+        )
+
 
 SUMMARY_TOKENS = 500
 """Longest summary of one task."""

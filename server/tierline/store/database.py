@@ -8,10 +8,9 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from threading import RLock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tierline import disk
 from tierline.disk import sqlite
@@ -78,7 +77,8 @@ class Database:
                         self.close()  # writes to a deleted file would be lost
                     if self._connection is None:
                         self._connection = self._open()
-                    return transaction(self._connection, work, begin)
+                    with sqlite.transaction(self._connection, begin):
+                        return work(self._connection)
                 except sqlite3.DatabaseError as error:
                     if not _is_damage(error):
                         log.warning("%s cannot be used now: %s", self.path, error)
@@ -100,6 +100,12 @@ class Database:
                     return otherwise()
         return otherwise()
 
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query; none if there is no file: looking must not leave one behind."""
+        if disk.regular(self.path) is None:
+            return []
+        return self.run(lambda db: db.execute(query, values).fetchall(), list)
+
     def _open(self) -> sqlite3.Connection:
         make(self.path.parent)
         db = sqlite.connect(self.path, seconds=BUSY_SECONDS, threads=True)
@@ -110,7 +116,8 @@ class Database:
             db.execute("PRAGMA synchronous = NORMAL")
             db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             if db.execute("PRAGMA user_version").fetchone()[0] != self._version:
-                transaction(db, self._create, WRITE)
+                with sqlite.transaction(db):
+                    self._create(db)
         except BaseException:
             db.close()
             raise
@@ -156,19 +163,6 @@ class Database:
             f"{self.path.name} was damaged. It is set aside as {aside.name} and begun anew; the "
             "conversation is kept elsewhere and is not affected."
         )
-
-
-def transaction(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], _T], begin: str) -> _T:
-    """Run ``work`` between ``begin`` and the commit; roll back if it raises."""
-    db.execute(begin)
-    try:
-        result = work(db)
-        db.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            db.execute("ROLLBACK")
-        raise
-    return result
 
 
 def _write_ahead(db: sqlite3.Connection) -> None:

@@ -211,14 +211,12 @@ def _free(path: Path) -> int:
     except (OSError, sqlite3.Error):
         return 0
     try:
-        (pages,) = db.execute("PRAGMA page_count").fetchone()
-        (free,) = db.execute("PRAGMA freelist_count").fetchone()
-        (size,) = db.execute("PRAGMA page_size").fetchone()
+        size, free = sqlite.page_bytes(db)
     except sqlite3.Error:
         return 0
     finally:
         db.close()
-    return int(free * size) if free > FREE_SHARE * pages and free * size > 1_000_000 else 0
+    return free if free > FREE_SHARE * size and free > 1_000_000 else 0
 
 
 def _pack(path: Path) -> int:

@@ -7,7 +7,7 @@ import binascii
 import hashlib
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import attrs
@@ -16,6 +16,7 @@ from tierline import disk
 from tierline.context.blocks import Block, Image, ToolResult
 from tierline.disk.folder import make
 from tierline.history.messages import Message
+from tierline.history.pictures import pictures
 from tierline.store.errors import StorageError, workspace_gone
 
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
@@ -97,17 +98,6 @@ class ImageStore:
                 f"The picture could not be stored: {error.strerror or error}.",
                 "Check the space and permissions of the .tierline folder, then attach it again.",
             ) from error
-
-
-def pictures(content: Iterable[Block]) -> list[Image]:
-    """The pictures of a message, those inside tool results too."""
-    found: list[Image] = []
-    for block in content:
-        if isinstance(block, Image):
-            found.append(block)
-        elif isinstance(block, ToolResult):
-            found += [c for c in block.content if isinstance(c, Image)]
-    return found
 
 
 def _each(message: Message, change: Callable[[Image], Image]) -> Message:

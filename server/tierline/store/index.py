@@ -288,7 +288,7 @@ class Index:
 
     def _step(self, db: sqlite3.Connection, progress: Progress | None) -> CatchUpResult | None:
         """Index a few batches in one transaction; None if there is nothing more to read."""
-        with _transaction(db):
+        with sqlite.transaction(db):
             start = int(_meta(db, "offset", 0))
             rebuilt = bool(start) and not self._same_log(db, start)
             if rebuilt:
@@ -355,17 +355,6 @@ class Index:
         return digest.hexdigest()
 
 
-@contextlib.contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[None]:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
-
-
 def _configure_words(db: sqlite3.Connection, *, automerge: int, crisismerge: int) -> None:
     """How many pieces of one size the word index may have before a write merges some of them, and
     before it must merge all of them, which takes a tenth of the time of a large rebuild.
@@ -379,7 +368,7 @@ def _merge_words(db: sqlite3.Connection, until: Callable[[], bool]) -> bool:
     if not _meta(db, "merge", 0):
         return True
     while not until():
-        with _transaction(db):
+        with sqlite.transaction(db):
             before = db.total_changes
             db.execute("INSERT INTO words (words, rank) VALUES ('merge', 300)")
             if db.total_changes - before < 2:  # FTS5's way to say that there was nothing to do

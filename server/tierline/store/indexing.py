@@ -11,8 +11,7 @@ from typing import Any
 from attrs import define, frozen
 
 from tierline.context.text import well_formed
-from tierline.history.codec import decode
-from tierline.history.events import EventKind, LogEvent
+from tierline.history.events import ORDERING, EventKind, LogEvent
 from tierline.history.groups import is_prompt
 from tierline.history.messages import Message, Status
 from tierline.history.parser import full_text
@@ -64,7 +63,7 @@ def read_batch(log: HistoryLog, offset: int) -> LogBatch:
         if not line.complete:
             break
         end = line.end
-        entry = decode(line.record) if line.record is not None else None
+        entry = line.entry
         if isinstance(entry, Message):
             text = well_formed(full_text(entry.content))
             if not text.isascii():
@@ -248,7 +247,7 @@ class IndexBatch:
                 json.dumps(event.data, ensure_ascii=True, default=str),
             ),
         ).rowcount
-        if inserted and event.kind in _VISIBILITY:
+        if inserted and (event.kind in ORDERING or event.kind == EventKind.STATUS):
             session.refold = session.has_events = True
         return bool(inserted)
 
@@ -299,23 +298,6 @@ class IndexBatch:
             ).fetchone()[0]
             row["preview"], row["first_role"] = preview(text), first[1]
             row["started"], row["updated"] = times[0], times[-1]
-
-
-_VISIBILITY = frozenset(
-    {
-        EventKind.UNDO,
-        EventKind.REMOVE,
-        EventKind.DROP,
-        EventKind.RESTORE,
-        EventKind.RENAME,
-        EventKind.SESSION,
-        EventKind.FORK,
-        EventKind.SWITCH,
-        EventKind.DELETE,
-        EventKind.ARCHIVE,
-        EventKind.STATUS,
-    }
-)
 
 
 def preview(text: str) -> str:

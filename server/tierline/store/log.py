@@ -25,6 +25,9 @@ from attrs import field, frozen
 from tierline import disk
 from tierline.disk import locks
 from tierline.disk.folder import make
+from tierline.history.codec import decode
+from tierline.history.events import LogEvent
+from tierline.history.messages import Message
 from tierline.store.errors import StorageError, workspace_gone
 
 MAX_LINE_BYTES = 256 * 1024 * 1024
@@ -51,6 +54,11 @@ class LogLine:
     complete: bool = True
     """False for a tail without its newline that is not a whole record: it may still grow, so an
     incremental reader must not step over it."""
+
+    @property
+    def entry(self) -> Message | LogEvent | None:
+        """The message or event in it; None for a line that is neither."""
+        return decode(self.record) if self.record is not None else None
 
 
 @frozen

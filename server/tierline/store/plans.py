@@ -33,6 +33,7 @@ from tierline.context.prompt_json import (
     put_together,
     take_apart,
 )
+from tierline.disk import sqlite
 from tierline.errors import TierlineError
 from tierline.store.database import WRITE, Database
 
@@ -161,38 +162,24 @@ class PlanStore(Database):
         """The ids of the plans whose id holds ``part``, the newest first; all of them without a
         part. With ``session``, those of that session.
         """
-
-        def read(db: sqlite3.Connection) -> Sequence[str]:
-            rows = db.execute(
-                "SELECT plan_id FROM plan WHERE instr(plan_id, ?) > 0 AND ? IN ('', session_id)"
-                " ORDER BY seq DESC",
-                (part, session),
-            ).fetchall()
-            ids = [str(row[0]) for row in rows]
-            return [part] if part in ids else ids
-
-        return self.run(read, lambda: [])
+        rows = self.rows(
+            "SELECT plan_id FROM plan WHERE instr(plan_id, ?) > 0 AND ? IN ('', session_id)"
+            " ORDER BY seq DESC",
+            (part, session),
+        )
+        ids = [str(row[0]) for row in rows]
+        return [part] if part in ids else ids
 
     def of_turn(self, turn_id: str) -> Sequence[str]:
         """The ids of the plans of a turn, in their order."""
-
-        def read(db: sqlite3.Connection) -> Sequence[str]:
-            rows = db.execute("SELECT plan_id FROM plan WHERE turn_id = ? ORDER BY seq", (turn_id,))
-            return [str(row[0]) for row in rows]
-
-        return self.run(read, lambda: [])
+        rows = self.rows("SELECT plan_id FROM plan WHERE turn_id = ? ORDER BY seq", (turn_id,))
+        return [str(row[0]) for row in rows]
 
     def list(self, limit: int = 20, session: str = "") -> list[StoredPlan]:
         """The newest plans first, at most ``limit``; of one session if it is given."""
-
-        def read(db: sqlite3.Connection) -> list[StoredPlan]:
-            where, values = ("WHERE session_id = ?", [session]) if session else ("", [])
-            rows = db.execute(
-                f"{_SELECT} {where} ORDER BY seq DESC LIMIT ?", [*values, max(0, limit)]
-            ).fetchall()
-            return [stored for row in rows if (stored := _stored(row)) is not None]
-
-        return self.run(read, lambda: [])
+        where, values = ("WHERE session_id = ?", [session]) if session else ("", [])
+        rows = self.rows(f"{_SELECT} {where} ORDER BY seq DESC LIMIT ?", [*values, max(0, limit)])
+        return [stored for row in rows if (stored := _stored(row)) is not None]
 
     def summaries(self, limit: int) -> Sequence[PlanSummary]:
         """The newest plans first, at most ``limit``, without their items. Each is read from disk
@@ -245,6 +232,10 @@ class PlanStore(Database):
             )
         return prompt
 
+    def _full(self, db: sqlite3.Connection) -> bool:
+        size, free = sqlite.page_bytes(db)
+        return size - free > self._max_bytes
+
     def _frame(self, db: sqlite3.Connection, plan_id: str) -> dict[str, Any] | None:
         row = db.execute("SELECT frame FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
         try:
@@ -257,7 +248,7 @@ class PlanStore(Database):
         """Drop the oldest plans beyond the bounds, with the blocks that only they used."""
         (count,) = db.execute("SELECT count(*) FROM plan").fetchone()
         excess = count - self._max_plans
-        while excess > 0 or (count > 1 and _used_bytes(db) > self._max_bytes):
+        while excess > 0 or (count > 1 and self._full(db)):
             # A tenth is freed at once, so that a full store does not prune at every save.
             step = min(excess if excess > 0 else max(1, count // 10), count - 1)
             oldest = db.execute(
@@ -285,13 +276,6 @@ def _summary(stored: StoredPlan) -> PlanSummary:
         created=stored.created,
         request_sha256=stored.request_sha256,
     )
-
-
-def _used_bytes(db: sqlite3.Connection) -> int:
-    (pages,) = db.execute("PRAGMA page_count").fetchone()
-    (free,) = db.execute("PRAGMA freelist_count").fetchone()
-    (size,) = db.execute("PRAGMA page_size").fetchone()
-    return int((pages - free) * size)
 
 
 def _pack(value: Any) -> bytes:
@@ -346,17 +330,8 @@ def _with_sent(db: sqlite3.Connection, stored: StoredPlan, frame: dict[str, Any]
     blocks = [*frame["system"], *(entry for _, part in frame["messages"] for entry in part)]
     hashes = _hashes(db, [reference for reference, _, _ in blocks])
     tools = frame["tools"]
-    head = (
-        [
-            SentItem(
-                "tools",
-                hashlib.sha256(encode(tools)).hexdigest(),
-                bool(frame["tools_mark"]),
-            )
-        ]
-        if tools
-        else []
-    )
+    digest = hashlib.sha256(encode(tools)).hexdigest()
+    head = [SentItem("tools", digest, bool(frame["tools_mark"]))] if tools else []
     rest = [SentItem(key, hashes.get(reference, ""), bool(mark)) for reference, key, mark in blocks]
     return evolve(stored.plan, sent=(*head, *rest))
 

@@ -11,8 +11,7 @@ from attrs import frozen
 
 from tierline.context.blocks import Text
 from tierline.context.text import well_formed
-from tierline.history.codec import decode
-from tierline.history.events import EventKind, LogEvent
+from tierline.history.events import ORDERING, EventKind, LogEvent
 from tierline.history.messages import Message
 from tierline.history.parser import full_text
 from tierline.history.timeline import Timeline, timeline
@@ -39,7 +38,7 @@ def tail(log: HistoryLog, start: int) -> LogTail:
     entries: dict[str, list[Message | LogEvent]] = {}
     last: dict[str, int] = {}
     for line in log.read(start):
-        entry = decode(line.record) if line.record is not None else None
+        entry = line.entry
         if entry is None:
             continue
         known = entries.setdefault(entry.session_id, [])
@@ -108,7 +107,7 @@ def newest_session(log: HistoryLog) -> str:
     start = max(log.size() - _TAIL_BYTES, 0)
     last, deleted = "", set()
     for line in log.read(start):
-        entry = decode(line.record) if line.record is not None else None
+        entry = line.entry
         if isinstance(entry, Message):
             last = entry.session_id
             deleted.discard(last)
@@ -123,7 +122,7 @@ def begun_session(log: HistoryLog) -> str:
     """
     last = ""
     for line in log.read(max(log.size() - _TAIL_BYTES, 0)):
-        entry = decode(line.record) if line.record is not None else None
+        entry = line.entry
         if entry is not None:
             left = not isinstance(entry, Message) and _leaves(entry)
             last = "" if left else entry.session_id
@@ -145,20 +144,6 @@ def _light(message: Message, *, first: bool) -> Message:
 
 
 MAX_RECORDS = 1_000_000
-_ORDER = frozenset(
-    {
-        EventKind.SESSION,
-        EventKind.UNDO,
-        EventKind.REMOVE,
-        EventKind.DROP,
-        EventKind.RESTORE,
-        EventKind.RENAME,
-        EventKind.FORK,
-        EventKind.SWITCH,
-        EventKind.DELETE,
-        EventKind.ARCHIVE,
-    }
-)
 Health: TypeAlias = Literal["ok", "partly", "damaged", "empty"]
 
 
@@ -191,8 +176,7 @@ def inspect(path: Path) -> LogReport:
     sessions: dict[str, None] = {}
     skipped = duplicates = 0
     for line in HistoryLog(path).read():
-        entry = decode(line.record) if line.record is not None else None
-        if entry is None:
+        if (entry := line.entry) is None:
             skipped += 1
         elif entry.id in seen:
             duplicates += 1
@@ -209,7 +193,7 @@ def entries(path: Path) -> Iterator[Message | LogEvent]:
     """The good records of a file, each id once, in order; at most a million."""
     seen: set[str] = set()
     for line in HistoryLog(path).read():
-        entry = decode(line.record) if line.record is not None else None
+        entry = line.entry
         if entry is not None and entry.id not in seen:
             seen.add(entry.id)
             yield entry
@@ -221,4 +205,4 @@ def said_only(entry: Message | LogEvent) -> bool:
     """True for messages and the events that order them; false for events with other effects: files
     and pages in the context, edits, notes, settings of the session.
     """
-    return isinstance(entry, Message) or entry.kind in _ORDER
+    return isinstance(entry, Message) or entry.kind in ORDERING

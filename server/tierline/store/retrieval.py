@@ -11,7 +11,6 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from tierline import disk
 from tierline.store.database import WRITE, Database
 
 _VERSION = 1
@@ -82,16 +81,9 @@ class RetrievalStore(Database):
         return self._one(query, (session_id, branch))
 
     def _one(self, query: str, values: tuple[str, ...]) -> dict[str, Any] | None:
-        if disk.regular(self.path) is None:
-            return None  # reading must not create the file
-
-        def read(db: sqlite3.Connection) -> Any:
-            row = db.execute(query, values).fetchone()
-            return row[0] if row else None
-
-        text = self.run(read, lambda: None)
+        rows = self.rows(query, values)
         try:
-            found = json.loads(text) if text else None
+            found = json.loads(rows[0][0]) if rows else None
         except ValueError:
             return None
         return found if isinstance(found, dict) else None

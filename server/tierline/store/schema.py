@@ -84,26 +84,16 @@ def connect(path: Path, *, busy_ms: int = 200) -> sqlite3.Connection:
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("PRAGMA cache_size = -16384")
         if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
-            create(connection)
+            with sqlite.transaction(connection):
+                recreate(connection)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def create(connection: sqlite3.Connection) -> None:
-    """Drop all tables and make them anew."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        recreate(connection)
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-
-
 def recreate(connection: sqlite3.Connection) -> None:
-    """The same within the caller's transaction."""
+    """Drop all tables and make them anew, within the caller's transaction."""
     for kind, name in connection.execute(
         "SELECT type, name FROM sqlite_master WHERE sql LIKE 'CREATE V%' OR name IN"
         " ('meta', 'session', 'entry', 'message', 'event', 'term')"

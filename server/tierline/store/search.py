@@ -18,7 +18,6 @@ import attrs
 from attrs import field, frozen
 
 from tierline.context.text import well_formed
-from tierline.history.codec import decode
 from tierline.history.events import LogEvent
 from tierline.history.messages import Message
 from tierline.history.parser import full_text
@@ -220,7 +219,7 @@ class _Scan:
             if time.monotonic() > deadline:
                 self.complete = False
                 break
-            entry = decode(line.record) if line.record is not None else None
+            entry = line.entry
             if entry is None:
                 continue
             light = attrs.evolve(entry, content=()) if isinstance(entry, Message) else entry

@@ -23,10 +23,10 @@ from tierline import disk
 from tierline.context.blocks import Block, Text
 from tierline.disk.folder import make
 from tierline.folder import FOLDER
-from tierline.history import actions, ids
+from tierline.history import ids
 from tierline.history.actions import Action
 from tierline.history.branches import Comparison, compare
-from tierline.history.codec import decode, encode
+from tierline.history.codec import encode
 from tierline.history.events import EventKind, LogEvent
 from tierline.history.messages import HistoryRole, Message, Status
 from tierline.history.session_entries import SessionEntries
@@ -447,7 +447,7 @@ class HistoryStore:
         known: set[str] = set()
         ours: set[str] = set()
         for line in self.log.read():
-            if line.record is not None and (entry := decode(line.record)) is not None:
+            if (entry := line.entry) is not None:
                 known.add(entry.id)
                 ours.add(entry.session_id)
         added = 0
@@ -571,7 +571,7 @@ class HistoryStore:
             offset = line.end
             if line.record is None or line.record.get("session_id") != known.session_id:
                 continue
-            entry = decode(line.record)
+            entry = line.entry
             if entry is not None:
                 known.strange += entry.id not in self._own
                 known.kept.add(
@@ -588,28 +588,6 @@ class HistoryStore:
         wanted = records.needle(session_id)
         for start, end in places:
             for line in self.log.read(start, end, containing=wanted):
-                if line.record is not None and line.record.get("session_id") == session_id:
-                    entry = decode(line.record)
-                    if entry is not None:
-                        yield entry
-
-    # --- commands, for callers that need no more than the effect ---------------------------------
-
-    def undo(self, *, to: str = "", count: int = 1) -> tuple[str, ...]:
-        """Undo in the current session; returns the groups that were taken back."""
-        return self._groups(actions.undo(self.timeline(), to=to, count=count))
-
-    def remove(self, group_id: str) -> tuple[str, ...]:
-        """Remove a group of the current session for good."""
-        return self._groups(actions.remove(self.timeline(), group_id))
-
-    def drop(self, group_id: str) -> tuple[str, ...]:
-        """Hide a group of the current session."""
-        return self._groups(actions.drop(self.timeline(), group_id))
-
-    def restore(self, group_id: str = "") -> tuple[str, ...]:
-        """Bring a hidden group of the current session back."""
-        return self._groups(actions.restore(self.timeline(), group_id))
-
-    def _groups(self, action: Action) -> tuple[str, ...]:
-        return tuple(self.record(action).data["groups"])
+                entry = line.entry
+                if entry is not None and entry.session_id == session_id:
+                    yield entry

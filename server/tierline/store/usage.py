@@ -17,7 +17,6 @@ from typing import Any
 
 from attrs import field, frozen
 
-from tierline import disk
 from tierline.context.tiers.attribution import Attribution
 from tierline.context.tiers.bill import Bill
 from tierline.store.database import WRITE, Database
@@ -159,10 +158,9 @@ class UsageStore(Database):
 
     def count(self, session_id: str) -> int:
         """How many requests the turns of a session made."""
-        if disk.regular(self.path) is None:  # looking must not leave a file behind
-            return 0
         query = "SELECT COUNT(*) FROM request WHERE session_id = ? AND kind = 'turn'"
-        return self.run(lambda db: int(db.execute(query, (session_id,)).fetchone()[0]), lambda: 0)
+        rows = self.rows(query, (session_id,))
+        return int(rows[0][0]) if rows else 0
 
     def last_lost(self, session_id: str) -> StoredRequest | None:
         """The newest request of a session that could not read all that had been cached."""
@@ -186,21 +184,15 @@ class UsageStore(Database):
 
     def spent(self, session_id: str, turn_id: str = "") -> SpendingTotals:
         """What a session has taken, Tierline's own requests included, or one of its turns."""
-        if disk.regular(self.path) is None:  # looking must not leave a file behind
-            return SpendingTotals()
-        where = "session_id = ? AND (? = '' OR turn_id = ?)"
-        query = (
-            "SELECT TOTAL(cost), TOTAL(input + output), TOTAL(output), COUNT(*) FROM request"  # noqa: S608
-            f" WHERE {where}"
+        rows = self.rows(
+            "SELECT TOTAL(cost), TOTAL(input + output), TOTAL(output), COUNT(*) FROM request"
+            " WHERE session_id = ? AND (? = '' OR turn_id = ?)",
+            (session_id, turn_id, turn_id),
         )
-
-        def read(db: sqlite3.Connection) -> SpendingTotals:
-            cost, tokens, output, count = db.execute(
-                query, (session_id, turn_id, turn_id)
-            ).fetchone()
-            return SpendingTotals(float(cost), int(tokens), int(output), int(count))
-
-        return self.run(read, SpendingTotals)
+        if not rows:
+            return SpendingTotals()
+        cost, tokens, output, count = rows[0]
+        return SpendingTotals(float(cost), int(tokens), int(output), int(count))
 
     def all(self, session_id: str = "") -> list[StoredRequest]:
         """Every request, oldest first, without details; of one session if it is given."""
@@ -208,18 +200,9 @@ class UsageStore(Database):
         return self._read(where, [session_id] if session_id else [], detail=False)
 
     def _read(self, where: str, values: list[Any], *, detail: bool = True) -> list[StoredRequest]:
-        if disk.regular(self.path) is None:  # looking must not leave a file behind
-            return []
         blob = "detail" if detail else "NULL"
-
-        def read(db: sqlite3.Connection) -> list[StoredRequest]:
-            rows = db.execute(
-                f"SELECT {_NAMES}, {blob}, seq FROM request WHERE {where}",  # noqa: S608
-                values,
-            )
-            return list(_stored(rows))
-
-        return self.run(read, lambda: [])
+        query = f"SELECT {_NAMES}, {blob}, seq FROM request WHERE {where}"  # noqa: S608
+        return list(_stored(self.rows(query, values)))
 
 
 def _stored(rows: Any) -> Iterator[StoredRequest]:

@@ -7,13 +7,13 @@ of a word is looked up there, and the words that contain it are then looked up i
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 import sqlite3
 import unicodedata
 from collections.abc import Callable, Iterable
 
+from tierline.disk import sqlite
 from tierline.store.words import index_text, tokens
 
 MAX_TERMS = 300
@@ -48,7 +48,8 @@ def extend(db: sqlite3.Connection, until: Callable[[], bool]) -> bool:
             break
         found = {t for _, text in rows for t in tokens(_plain(index_text(text)))}
         done = int(rows[-1][0])
-        _in_transaction(db, functools.partial(_take, db, found, done))
+        with sqlite.transaction(db):
+            _take(db, found, done)
     return done >= last
 
 
@@ -127,7 +128,8 @@ def _take_all(db: sqlite3.Connection, last: int, until: Callable[[], bool]) -> b
                 "SELECT term FROM vocabulary WHERE term > ? LIMIT ?", (term, _TERMS)
             )
         ]
-        _in_transaction(db, functools.partial(_take_some, db, found, begins=not term, last=last))
+        with sqlite.transaction(db):
+            _take_some(db, found, begins=not term, last=last)
         if len(found) < _TERMS:
             return True
         term = found[-1]
@@ -161,16 +163,6 @@ def _take(db: sqlite3.Connection, found: Iterable[str], last: int) -> None:
 
 def _remember(db: sqlite3.Connection, last: int) -> None:
     db.execute("INSERT OR REPLACE INTO meta VALUES ('vocabulary', ?)", (last,))
-
-
-def _in_transaction(db: sqlite3.Connection, work: Callable[[], None]) -> None:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        work()
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
 
 
 def _plain(text: str) -> str:

@@ -24,17 +24,10 @@ REST_SECONDS = 60.0
 """Pause in a folder where git ran into a time limit: one turn asks it often."""
 READERS = frozenset(
     {
-        "cat-file",
-        "config",
-        "diff-index",
-        "diff-tree",
-        "for-each-ref",
-        "log",
-        "ls-files",
-        "merge-base",
-        "rev-parse",
+        "cat-file", "config", "diff-index", "diff-tree", "for-each-ref", "log", "ls-files",
+        "merge-base", "rev-parse",
     }
-)
+)  # fmt: skip
 """The commands that are used. None of them applies clean or smudge filters or runs hooks, as long
 as ``diff-index`` looks at the index alone (``--cached``)."""
 _NONE = os.devnull
@@ -65,14 +58,10 @@ _SETTINGS = {
 }
 _KEPT = frozenset(
     {
-        "GIT_CEILING_DIRECTORIES",
-        "GIT_CONFIG_GLOBAL",
-        "GIT_CONFIG_NOSYSTEM",
-        "GIT_CONFIG_SYSTEM",
-        "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-        "GIT_EXEC_PATH",
+        "GIT_CEILING_DIRECTORIES", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM",
+        "GIT_CONFIG_SYSTEM", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_EXEC_PATH",
     }
-)
+)  # fmt: skip
 """Variables that say where git and the user's own settings lie. Others could send git to another
 repository, make it run a program or write a trace."""
 _ENVIRONMENT = {

@@ -21,7 +21,7 @@ from tierline.context.refusals import Reason, Refusal
 from tierline.workspace import git
 from tierline.workspace.ignorefile import MAX_BYTES, IgnoreFile, Rule, as_bytes, as_name, parse
 from tierline.workspace.reading import Signature, read_file, signature
-from tierline.workspace.reserved import reserved
+from tierline.workspace.secretfiles import reserved
 
 IGNORE_FILES = (".gitignore", ".tierlineignore")
 """Read in each folder; later ones win over earlier ones of the same folder."""

@@ -1,4 +1,4 @@
-"""``@path`` mentions in a prompt."""
+"""``@path`` mentions and links in a prompt."""
 
 from __future__ import annotations
 
@@ -26,115 +26,23 @@ _TRAILING = ".,;:!?'\"”’»>、。，；：！？…"
 _SUFFIX = re.compile(r"(?:['’]s|(?::\d+)(?:[-:]\d+)*|#L?\d+(?:-L?\d+)?)$")
 _RUN_ON = re.compile(rf"[{_WIDE}“”‘’]|(?<=[\x21-\x7e])(?=[{_CJK}])")
 _WORDS = frozenset(
-    [
-        "abstractmethod",
-        "after",
-        "aftereach",
-        "all",
-        "author",
-        "autowired",
-        "available",
-        "bean",
-        "before",
-        "beforeeach",
-        "binding",
-        "builder",
-        "channel",
-        "charset",
-        "classmethod",
-        "component",
-        "data",
-        "dataclass",
-        "deprecated",
-        "discardableresult",
-        "entity",
-        "escaping",
-        "everyone",
-        "fixture",
-        "getmapping",
-        "getter",
-        "here",
-        "id",
-        "import",
-        "inject",
-        "injectable",
-        "input",
-        "keyframes",
-        "latest",
-        "layer",
-        "main",
-        "mainactor",
-        "media",
-        "next",
-        "notnull",
-        "nullable",
-        "objc",
-        "output",
-        "overload",
-        "override",
-        "param",
-        "params",
-        "postmapping",
-        "property",
-        "published",
-        "repository",
-        "requestmapping",
-        "restcontroller",
-        "return",
-        "returns",
-        "see",
-        "service",
-        "setter",
-        "since",
-        "state",
-        "staticmethod",
-        "supports",
-        "team",
-        "test",
-        "throws",
-        "todo",
-        "types",
-        "version",
-        "wraps",
-    ]
+    """abstractmethod after aftereach all author autowired available bean before beforeeach
+    binding builder channel charset classmethod component data dataclass deprecated
+    discardableresult entity escaping everyone fixture getmapping getter here id import
+    inject injectable input keyframes latest layer main mainactor media next notnull
+    nullable objc output overload override param params postmapping property published
+    repository requestmapping restcontroller return returns see service setter since state
+    staticmethod supports team test throws todo types version wraps""".split()  # noqa: SIM905
 )
 _SCOPES = frozenset(
-    [
-        "actions",
-        "angular",
-        "anthropic-ai",
-        "aws-sdk",
-        "azure",
-        "babel",
-        "emotion",
-        "eslint",
-        "google-cloud",
-        "jest",
-        "modelcontextprotocol",
-        "mui",
-        "nestjs",
-        "ngrx",
-        "nx",
-        "octokit",
-        "openai",
-        "playwright",
-        "prisma",
-        "react-native",
-        "reduxjs",
-        "rollup",
-        "storybook",
-        "sveltejs",
-        "swc",
-        "tanstack",
-        "testing-library",
-        "types",
-        "typescript-eslint",
-        "vitejs",
-        "vscode",
-        "vue",
-    ]
+    """actions angular anthropic-ai aws-sdk azure babel emotion eslint google-cloud jest
+    modelcontextprotocol mui nestjs ngrx nx octokit openai playwright prisma react-native
+    reduxjs rollup storybook sveltejs swc tanstack testing-library types typescript-eslint
+    vitejs vscode vue""".split()  # noqa: SIM905
 )
 _PAIRS = {")": "(", "]": "[", "}": "{"}
+_LINK = re.compile(r"(?<![\w@/.-])https?://[^\s<>\"`\x00-\x20\x7f]+", re.I)
+_AFTER_LINK = ".,;:!?'*_~’”»、。，"
 
 
 @frozen
@@ -169,7 +77,7 @@ def mentions(text: str) -> list[Mention]:
             path = re.sub(r'\\(["])', r"\1", path) if quoted.lastindex == 1 else path
             found.append(Mention(path, start, quoted.end()))
         elif bare := _BARE.match(text, at.end()):
-            raw = _trim(bare[0])
+            raw = _trim(bare[0], _TRAILING)
             if raw:
                 path = re.sub(r"\\([ \t])", r"\1", raw)
                 found.append(Mention(path, start, at.end() + len(raw)))
@@ -203,11 +111,20 @@ def readings(path: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _trim(raw: str) -> str:
+def links(text: str) -> list[str]:
+    """Web addresses in a text, outside code, without the punctuation of the sentence around them.
+    Each once, in order.
+    """
+    plain = _CODE.sub(" ", text) if "`" in text or "~" in text else text
+    return list(dict.fromkeys(_trim(match[0], _AFTER_LINK) for match in _LINK.finditer(plain)))
+
+
+def _trim(raw: str, trailing: str) -> str:
+    """The text without punctuation and brackets at its end that belong to the sentence."""
     while raw:
         last = raw[-1]
         unbalanced = last in _PAIRS and raw.count(last) > raw.count(_PAIRS[last])
-        if last not in _TRAILING and not unbalanced:
+        if last not in trailing and not unbalanced:
             break
         raw = raw[:-1]
     return raw

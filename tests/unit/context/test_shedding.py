@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import pytest
 
+from support.atoms import atoms
 from support.histories import four_characters, tool_turn, turn
 from support.planning import file, limits, prompt, system
 from tierline.context.blocks import ToolResult, ToolUse
 from tierline.context.enforce import PlanCode, Selection, emergency_truncate, shed_files
 from tierline.context.items import Item, Section
 from tierline.context.plan import plan
-from tierline.history.groups import atoms
 
 pytestmark = pytest.mark.requirement("004:340-341")
 

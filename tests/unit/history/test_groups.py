@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import attrs
 
+from support.atoms import atoms
 from support.histories import four_characters, msg, tool_turn, turn
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.context.items import Section
 from tierline.history.groups import (
     AtomCache,
     atomic,
-    atoms,
     content_hash,
     groups,
     link_results,

@@ -15,6 +15,7 @@ from typing import Any
 import attrs
 import pytest
 
+from support.atoms import atoms
 from support.histories import compacted, event, four_characters, msg, tool_turn, turn
 from tierline.context.tiers.base import CacheState, Pricing, RequestContext
 from tierline.context.tiers.counter import CounterPolicy
@@ -30,7 +31,7 @@ from tierline.history.compaction import (
     should_compact,
     verbatim_start,
 )
-from tierline.history.groups import atoms, groups, to_prompt
+from tierline.history.groups import groups, to_prompt
 from tierline.history.messages import Message
 from tierline.history.timeline import Summary, summary_message, timeline
 from wire.choosing import ChoosingServer

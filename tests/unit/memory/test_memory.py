@@ -13,9 +13,8 @@ from tierline.memory.clock import minutes
 from tierline.memory.levels import Budgets, Level
 from tierline.memory.metrics import Compression, Metrics
 from tierline.memory.recall import recall
-from tierline.memory.score import Score, recency, references
 from tierline.memory.situations import TABLE, MemoryAction, SituationFacts, decide
-from tierline.memory.state import Memory
+from tierline.memory.state import Memory, Score, recency, references
 from tierline.memory.tasks import Task
 from tierline.memory.view import MemoryBuilder, messages, stats
 

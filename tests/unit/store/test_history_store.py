@@ -20,8 +20,8 @@ from tierline.history.actions import Action
 from tierline.history.groups import to_prompt
 from tierline.history.ids import message_id, session_id
 from tierline.history.messages import Status
+from tierline.history.pictures import pictures
 from tierline.history.timeline import Timeline
-from tierline.store.images import pictures
 from tierline.store.sessions import HistoryStore
 
 pytestmark = pytest.mark.requirement("004")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support.store_actions import undo
 from tierline.history import actions
 from tierline.store import index as module
 from tierline.store import indexing, records
@@ -127,7 +128,7 @@ def test_sessions_by_the_index_and_by_the_log_are_the_same(store: HistoryStore) 
     store.new_session()
     fill(store, 1)
     gone = store.append(store.make("user", "is taken back"))
-    store.undo()
+    undo(store)
     two = store.session_id
     store.load_session(one)
     fill(store, 1)

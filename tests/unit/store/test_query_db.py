@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support.store_actions import drop, restore
 from tierline.store.query_db import QueryLimits, query_db, run
 from tierline.store.query_worker import authorize
 from tierline.store.sessions import HistoryStore
@@ -117,12 +118,12 @@ def test_everything_else_is_refused_with_a_sentence_and_changes_nothing(
 def test_dropped_messages_are_not_there(store: HistoryStore) -> None:
     """Seed 000: "must ignore records where status = 'dropped'": here it cannot but ignore them."""
     group = store.timeline().groups()[1].id
-    store.drop(group)
+    drop(store, group)
     for sql in ("SELECT count(*) FROM messages", "SELECT sum(message_count) FROM groups"):
         assert query_db(store.index, sql).rows == ((8,),)
     by_name = f"SELECT * FROM messages WHERE group_id = '{group}' OR status = 'dropped'"
     assert query_db(store.index, by_name).rows == ()
-    store.restore(group)
+    restore(store, group)
     assert query_db(store.index, "SELECT count(*) FROM messages").rows == ((10,),)
 
 

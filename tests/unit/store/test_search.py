@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.store_actions import undo
 from tierline.history.messages import Message
 from tierline.store import search as module
 from tierline.store.errors import StorageError
@@ -69,7 +70,7 @@ def test_what_was_hidden_meanwhile_is_not_shown(store: HistoryStore) -> None:
     say(store, "apple one")
     with locked(store):
         say(store, "apple two")
-        assert store.undo() and store.undo()
+        assert undo(store) and undo(store)
         assert texts(store, "apple") == [], "neither the old one nor the new one"
     assert texts(store, "apple") == []
 

@@ -11,6 +11,7 @@ import attrs
 import pytest
 
 from support.histories import exchange, seen, texts
+from support.store_actions import drop, remove, undo
 from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.errors import TierlineError
 from tierline.history import actions
@@ -145,7 +146,7 @@ def test_branches_fork_switch_and_are_listed(tmp_path: Path) -> None:
     assert seen(store) == ["one", "ok", "two", "ok"]
     assert {h.snippet for h in store.search("two").hits} == {"two", "another two"}
     store.record(actions.switch(store.timeline(), "try"))
-    store.drop(first.group_id)
+    drop(store, first.group_id)
     assert store.search("one").hits == (), "hidden where we are, though not on main"
 
 
@@ -167,7 +168,7 @@ def test_deleting_the_current_session_begins_a_new_one(tmp_path: Path) -> None:
 
 def test_undo_without_anything_is_an_error_with_advice(tmp_path: Path) -> None:
     with pytest.raises(TierlineError) as caught:
-        HistoryStore(tmp_path).undo()
+        undo(HistoryStore(tmp_path))
     assert caught.value.code == "not_found"
 
 
@@ -295,7 +296,7 @@ def test_removing_by_the_store_tells_what_went(tmp_path: Path) -> None:
     store = HistoryStore(tmp_path)
     first = store.append(store.make("user", (Text("one"),)))
     store.append(store.make("user", (Text("two"),)))
-    assert store.remove(first.group_id) == (first.group_id,)
+    assert remove(store, first.group_id) == (first.group_id,)
     assert texts(store.timeline().context()) == ["two"]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tierline.workspace.program_identity import identify
+from tierline.workspace.reading import identify
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and inodes")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tierline.workspace.reserved import reserved
+from tierline.workspace.secretfiles import reserved
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from tierline.workspace.mentions import links
 from tierline.workspace.urls import extract as module
 from tierline.workspace.urls.cache import CachedPage, PageCache, page_id
 from tierline.workspace.urls.extract import decode, extract
 from tierline.workspace.urls.fetch import FetchedPage
 from tierline.workspace.urls.guard import UrlRefused
-from tierline.workspace.urls.links import links
 
 WORDS = "<p>A paragraph of some length that says what the page is about.</p>" * 8
 GUIDE = f"""<!doctype html><html><head><title> The

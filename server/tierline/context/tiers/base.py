@@ -48,6 +48,17 @@ class Tier(StrEnum):
     """Items for this request alone."""
 
 
+TIER_WORDS = {
+    "head": "system prompt and tools",
+    "L0": "changes least",
+    "L1": "changes rarely",
+    "L2": "changes sometimes",
+    "L3": "settling",
+    "active": "changes often, sent anew each time",
+    "log": "in the conversation",
+    "tail": "this prompt alone",
+}
+"""What each tier holds, in words."""
 BASE_TIERS = (Tier.L0, Tier.L1, Tier.L2, Tier.L3)
 
 

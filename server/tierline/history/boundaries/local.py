@@ -22,70 +22,42 @@ from tierline.history.messages import Message
 
 LOOK_BACK = 6
 """Turns before a place that a prompt is compared with."""
-BLOCKS = (1, 2, 3)
-"""Turns on either side whose words are compared."""
-_KINDS = ("words", "rare_words", "prompts")
-FEATURES = (
-    "bias",
-    "unseen_words",
-    "new_files",
-    "old_files",
-    "new_names",
-    "old_names",
-    "work_shift",
-    "switch_cue",
-    "follow_cue",
-    "points_back",
-    "length",
-    *(
-        f"{kind}_{block}_{what}"
-        for kind in _KINDS
-        for block in BLOCKS
-        for what in ("dip", "low", "apart")
-    ),
-)
+_DIP = ("dip", "low", "apart")
 # The switch cue's weight was set by hand: the data are whole chats joined end to end, and nobody
 # announces a switch in a new chat.
-WEIGHTS: tuple[float, ...] = (
-    -4.16,  # bias
-    0.39,  # unseen_words
-    1.01,  # new_files
-    0.39,  # old_files
-    0.31,  # new_names
-    -0.64,  # old_names
-    0.60,  # work_shift
-    2.50,  # switch_cue
-    -0.19,  # follow_cue
-    -0.71,  # points_back
-    1.11,  # length
-    0.86,  # words_1_dip
-    0.27,  # words_1_low
-    0.64,  # words_1_apart
-    0.79,  # words_2_dip
-    0.21,  # words_2_low
-    0.88,  # words_2_apart
-    0.36,  # words_3_dip
-    -0.15,  # words_3_low
-    0.32,  # words_3_apart
-    0.52,  # rare_words_1_dip
-    0.69,  # rare_words_1_low
-    0.05,  # rare_words_1_apart
-    0.53,  # rare_words_2_dip
-    0.17,  # rare_words_2_low
-    0.32,  # rare_words_2_apart
-    0.84,  # rare_words_3_dip
-    -0.09,  # rare_words_3_low
-    0.16,  # rare_words_3_apart
-    0.04,  # prompts_1_dip
-    -0.04,  # prompts_1_low
-    -1.03,  # prompts_1_apart
-    0.18,  # prompts_2_dip
-    0.40,  # prompts_2_low
-    -0.33,  # prompts_2_apart
-    0.60,  # prompts_3_dip
-    0.34,  # prompts_3_low
-    -0.09,  # prompts_3_apart
-)
+_OWN = {
+    "bias": -4.16,
+    "unseen_words": 0.39,
+    "new_files": 1.01,
+    "old_files": 0.39,
+    "new_names": 0.31,
+    "old_names": -0.64,
+    "work_shift": 0.60,
+    "switch_cue": 2.50,
+    "follow_cue": -0.19,
+    "points_back": -0.71,
+    "length": 1.11,
+}
+_COHESION = {
+    ("words", 1): (0.86, 0.27, 0.64),
+    ("words", 2): (0.79, 0.21, 0.88),
+    ("words", 3): (0.36, -0.15, 0.32),
+    ("rare_words", 1): (0.52, 0.69, 0.05),
+    ("rare_words", 2): (0.53, 0.17, 0.32),
+    ("rare_words", 3): (0.84, -0.09, 0.16),
+    ("prompts", 1): (0.04, -0.04, -1.03),
+    ("prompts", 2): (0.18, 0.40, -0.33),
+    ("prompts", 3): (0.60, 0.34, -0.09),
+}
+"""For each kind of words and number of turns: how deep cohesion dips, whether it is lowest here,
+and how far apart the sides are.
+"""
+WEIGHTS = _OWN | {
+    f"{kind}_{block}_{what}": weight
+    for (kind, block), weights in _COHESION.items()
+    for what, weight in zip(_DIP, weights, strict=True)
+}
+FEATURES = tuple(WEIGHTS)
 FITTED_PRIOR = 0.25
 """Share of prompts that began a new topic in the conversations that the weights were fitted on."""
 PRIOR = 0.1
@@ -130,8 +102,7 @@ def features(found: Sequence[TurnSigns]) -> list[tuple[float, ...]]:
     rarity = _rarity(found)
     columns = [
         column
-        for kind in _KINDS
-        for block in BLOCKS
+        for kind, block in _COHESION
         for column in _valleys(_cohesions(found, block, kind, rarity))
     ]
     return [
@@ -251,7 +222,7 @@ def _depth(scores: Sequence[float], i: int) -> float:
 
 
 def _gap(turn: TurnSigns, values: tuple[float, ...]) -> Gap:
-    total = sum(w * v for w, v in zip(WEIGHTS, values, strict=True))
+    total = sum(w * v for w, v in zip(WEIGHTS.values(), values, strict=True))
     return Gap(turn.place, 1 / (1 + math.exp(-max(-30.0, min(30.0, total)))), _reasons(values))
 
 

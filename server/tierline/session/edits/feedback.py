@@ -17,7 +17,7 @@ from tierline.context.tiers.model_edits import UNSAVED, told
 from tierline.session.edits.edit import Edit
 from tierline.tools.reading import told as in_words
 from tierline.tools.registry import ToolOutput
-from tierline.workspace.reserved import reserved
+from tierline.workspace.secretfiles import reserved
 
 UNTRUSTED = "This workspace is not trusted: nothing is changed in it."
 _PLACEHOLDER = re.compile(r"\[redacted:[^\]\n]{1,60}\]")

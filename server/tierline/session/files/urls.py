@@ -24,11 +24,11 @@ from tierline.session.models import ModelService
 from tierline.session.state.plan import LastPlan
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.turn import Turn
+from tierline.workspace.mentions import links
 from tierline.workspace.urls import fetch
 from tierline.workspace.urls.cache import FOLDER, CachedPage, PageCache
 from tierline.workspace.urls.extract import extract
 from tierline.workspace.urls.guard import UrlRefused, parse
-from tierline.workspace.urls.links import links
 
 KEY_PREFIX = "url:"
 _PRIORITY = 60

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tierline import protocol as p
 from tierline.context.effort import EFFORTS
-from tierline.context.tier_labels import TIER_WORDS
+from tierline.context.tiers.base import TIER_WORDS
 from tierline.errors import TierlineError
 
 if TYPE_CHECKING:

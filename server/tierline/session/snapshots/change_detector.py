@@ -13,7 +13,7 @@ from tierline.workspace.folders import walk
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import ResolvedPath
 from tierline.workspace.reading import Signature, signature
-from tierline.workspace.reserved import reserved
+from tierline.workspace.secretfiles import reserved
 
 MAX_FILES = 5_000
 MAX_BYTES = 48_000_000

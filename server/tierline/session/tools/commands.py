@@ -35,7 +35,7 @@ from tierline.store.memos import user_folder
 from tierline.tools.registry import Call, Consent, Tool, ToolOutput
 from tierline.tools.running import CommandEnd, end_all, run
 from tierline.workspace.paths import Roots
-from tierline.workspace.program_identity import identify
+from tierline.workspace.reading import identify
 
 log = logging.getLogger(__name__)
 

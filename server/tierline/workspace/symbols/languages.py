@@ -34,8 +34,6 @@ class Syntax:
     function: str = "language"
     names: tuple[str, ...] = ()
     """Whole file names of this language, beside the endings."""
-    bodies: frozenset[str] = frozenset({"body"})
-    """Fields of a definition's node that are not part of its signature."""
 
 
 SYNTAXES: tuple[Syntax, ...] = (
@@ -75,18 +73,11 @@ _TEXTS = frozenset(
     .l .y .ll .yy .asm""".split()  # noqa: SIM905
 )
 _TEXT_NAMES = frozenset(
-    [
-        "Makefile",
-        "Dockerfile",
-        "CMakeLists.txt",
-        "README",
-        "LICENSE",
-        "CHANGES",
-        "ChangeLog",
-        "NEWS",
-        "configure.ac",
-    ]
-)
+    {
+        "Makefile", "Dockerfile", "CMakeLists.txt", "README", "LICENSE", "CHANGES",
+        "ChangeLog", "NEWS", "configure.ac",
+    }
+)  # fmt: skip
 
 
 def syntax_of(path: str) -> Syntax | None:
