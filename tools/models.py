@@ -21,7 +21,7 @@ from email import message_from_string
 from pathlib import Path
 from typing import Any
 
-from tierline.context.modelnames import plain, shorter
+from tierline.context.modellist import plain, shorter
 
 TARGET = Path(__file__).resolve().parents[1] / "server" / "tierline" / "data" / "models.json"
 LIST = "litellm/model_prices_and_context_window_backup.json"

@@ -28,9 +28,9 @@ from lsp.conftest import environment
 from lsp.editing import ALL, EditingEditor
 from support.bodyreader import Reader, said
 from support.clock import Clock
+from support.updatereader import read_update
 from tierline import protocol as p
 from tierline.context.fences import parse_fenced
-from tierline.context.tiers import updates
 from tierline.context.tiers.base import PieceKind
 from tierline.context.tiers.rewrites import NAMES
 from tierline.history.truncation import DEFAULTS
@@ -141,7 +141,7 @@ def content(body: dict[str, Any], prompts: set[str]) -> Content:
                 reader.result(block["tool_use_id"], said(block.get("content", "")))
             elif kind == "text" and message["role"] == "user":
                 text = block["text"]
-                if update := updates.read(text):
+                if update := read_update(text):
                     reader.text(text)
                     if update.kind is not PieceKind.CONFIRMED:
                         found.own.pop(update.name, None)

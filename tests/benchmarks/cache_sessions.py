@@ -7,8 +7,8 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tierline.context.tiers.churn import churn
-from tierline.workspace.commits import MAX_COMMITS
+from tierline.context.tiers.hazard import churn
+from tierline.workspace.git import MAX_COMMITS
 
 KINDS = ("typical", "edit-heavy", "read-mostly", "long", "often cold", "many files")
 _WORDS = """

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from bugcases.fixtures import build, case, expect
 from tierline.context.blocks import Image, Text, ToolResult
-from tierline.context.imagelimits import limit_images
-from tierline.context.images import header_size
+from tierline.context.images import header_size, limit_images
 from tierline.context.prompt import PromptBlock, PromptMessage
 from tierline.context.refusals import Reason, Refusal
 from tierline.workspace.images import check, check_image

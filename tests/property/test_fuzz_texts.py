@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from property.strategies import odd_text
 from support.planning import shipped
+from support.updatereader import DeltaError, apply
 from tierline.context.counting import TokenCounter
 from tierline.context.edits.blocks import Proposal, SearchReplaceBlock, propose
 from tierline.context.edits.hunks import Hunk
@@ -76,7 +77,7 @@ def test_a_long_run_of_one_character_is_counted_in_bounded_time() -> None:
 @given(text, text, st.integers(0, 3))
 def test_a_difference_of_any_two_texts_gives_the_second(old: str, new: str, context: int) -> None:
     diff = delta.make(old, new, context)
-    assert delta.apply(old, diff) == new
+    assert apply(old, diff) == new
     assert bool(diff) == (old != new)
 
 
@@ -90,8 +91,8 @@ def test_a_difference_that_does_not_fit_is_refused_and_nothing_else_happens(
     spoilt = diff[:place] + noise + diff[place + gone :]
     for base, what in ((other if other is not None else old, spoilt), (old, noise), (new, diff)):
         try:
-            assert isinstance(delta.apply(base, what), str)
-        except delta.DeltaError as error:
+            assert isinstance(apply(base, what), str)
+        except DeltaError as error:
             assert str(error)
 
 

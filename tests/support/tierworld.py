@@ -12,6 +12,7 @@ from typing import Any
 
 from attrs import define, field
 
+from support.updatereader import read_update, replay
 from tierline.context.assemble import assemble
 from tierline.context.blocks import Block, Maker, Reasoning, Text, ToolResult, ToolUse
 from tierline.context.fences import parse_fenced, render_file
@@ -327,9 +328,9 @@ def reconstruct(body: dict[str, Any]) -> dict[str, str]:
         if role not in ("system", "user") or block.get("type") != "text":
             continue
         text = block["text"]
-        update = updates.read(text)
+        update = read_update(text)
         if update is not None:
-            texts = updates.replay(texts, [update], edit)
+            texts = replay(texts, [update], edit)
             continue
         found = parse_fenced(text)
         if len(found) == 1 and (found[0].start, found[0].end) == (0, len(text)):

@@ -6,10 +6,10 @@ the wire formats; every provider adapter maps from these.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 
 @frozen
@@ -77,6 +77,25 @@ class Reasoning:
 
 Block: TypeAlias = Text | Image | ToolUse | ToolResult | Reasoning
 Role: TypeAlias = Literal["user", "assistant"]
+
+
+def pictures(content: Iterable[Block]) -> list[Image]:
+    """The pictures among blocks, those inside tool results too."""
+    found: list[Image] = []
+    for block in content:
+        parts = block.content if isinstance(block, ToolResult) else (block,)
+        found += [part for part in parts if isinstance(part, Image)]
+    return found
+
+
+def with_pictures(block: Block, change: Callable[[Image], Text | Image]) -> Block:
+    """The block with ``change`` made to it if it is a picture, and to those inside a result."""
+    if isinstance(block, Image):
+        return change(block)
+    if isinstance(block, ToolResult) and any(isinstance(part, Image) for part in block.content):
+        parts = (change(part) if isinstance(part, Image) else part for part in block.content)
+        return evolve(block, content=tuple(parts))
+    return block
 
 
 def visible(block: Block) -> bool:

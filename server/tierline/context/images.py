@@ -9,11 +9,15 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import partial
+from typing import TypeAlias
 
-from attrs import frozen
+from attrs import evolve
 
-from tierline.context.blocks import Image
+from tierline.context.blocks import Image, Text, pictures, with_pictures
+from tierline.context.prompt import PromptMessage
 
 _HEAD = 64 * 1024
 """Base64 characters that are decoded; a JPEG's size comes after its metadata."""
@@ -50,68 +54,46 @@ class ImageRule(StrEnum):
     """The model takes no pictures; what is sent in their place is a line of text."""
 
 
-@frozen
-class _Scaled:
+_Size: TypeAlias = tuple[int, int] | None
+
+
+def _scaled(edge: int, most: int, size: _Size) -> int:
     """Tokens by area after scaling down."""
-
-    edge: int
-    tokens: int
-
-    def cost(self, width: int, height: int) -> int:
-        scale = min(1.0, self.edge / max(width, height))
-        return min(math.ceil(width * scale * height * scale / 750), self.tokens)
-
-    @property
-    def most(self) -> int:
-        return self.tokens
+    if size is None:
+        return most
+    scale = min(1.0, edge / max(size))
+    return min(math.ceil(size[0] * scale * size[1] * scale / 750), most)
 
 
-@frozen
-class _Tiles:
-    base: int
-    each: int
-
-    def cost(self, width: int, height: int) -> int:
-        scale = min(1.0, 2048 / max(width, height))
-        scale *= min(1.0, 768 / (min(width, height) * scale))
-        across = math.ceil(max(1, round(width * scale)) / 512)
-        down = math.ceil(max(1, round(height * scale)) / 512)
-        return self.base + self.each * across * down
-
-    @property
-    def most(self) -> int:
-        return self.base + self.each * 8
+def _tiles(base: int, each: int, size: _Size) -> int:
+    if size is None:
+        return base + each * 8
+    scale = min(1.0, 2048 / max(size))
+    scale *= min(1.0, 768 / (min(size) * scale))
+    across, down = (math.ceil(max(1, round(side * scale)) / 512) for side in size)
+    return base + each * across * down
 
 
-@frozen
-class _Patches:
-    each: float
-    patches: int
-
-    def cost(self, width: int, height: int) -> int:
-        count = math.ceil(width / 32) * math.ceil(height / 32)
-        return math.ceil(min(count, self.patches) * self.each)
-
-    @property
-    def most(self) -> int:
-        return math.ceil(self.patches * self.each)
+def _patches(each: float, most: int, size: _Size) -> int:
+    count = most if size is None else math.ceil(size[0] / 32) * math.ceil(size[1] / 32)
+    return math.ceil(min(count, most) * each)
 
 
 _MAX_PATCHES = (8000 // 32) ** 2
 """Patches of a square of 8,000 pixels, larger than any service accepts."""
 
-_RULES: dict[ImageRule, _Scaled | _Tiles | _Patches] = {
-    ImageRule.ANTHROPIC: _Scaled(edge=2576, tokens=4784),
-    ImageRule.ANTHROPIC_STANDARD: _Scaled(edge=1568, tokens=1600),
-    ImageRule.OPENAI_TILES: _Tiles(base=85, each=170),
-    ImageRule.OPENAI_TILES_GPT5: _Tiles(base=70, each=140),
-    ImageRule.OPENAI_TILES_O: _Tiles(base=75, each=150),
-    ImageRule.OPENAI_TILES_MINI: _Tiles(base=2833, each=5667),
-    ImageRule.OPENAI_PATCHES: _Patches(each=1.2, patches=10_000),
-    ImageRule.OPENAI_PATCHES_ORIGINAL: _Patches(each=1.2, patches=_MAX_PATCHES),
-    ImageRule.OPENAI_PATCHES_MINI: _Patches(each=1.62, patches=1536),
-    ImageRule.OPENAI_PATCHES_NANO: _Patches(each=2.46, patches=1536),
-    ImageRule.UNKNOWN: _Scaled(edge=2576, tokens=4784),
+_RULES: dict[ImageRule, Callable[[_Size], int]] = {
+    ImageRule.ANTHROPIC: partial(_scaled, 2576, 4784),
+    ImageRule.ANTHROPIC_STANDARD: partial(_scaled, 1568, 1600),
+    ImageRule.OPENAI_TILES: partial(_tiles, 85, 170),
+    ImageRule.OPENAI_TILES_GPT5: partial(_tiles, 70, 140),
+    ImageRule.OPENAI_TILES_O: partial(_tiles, 75, 150),
+    ImageRule.OPENAI_TILES_MINI: partial(_tiles, 2833, 5667),
+    ImageRule.OPENAI_PATCHES: partial(_patches, 1.2, 10_000),
+    ImageRule.OPENAI_PATCHES_ORIGINAL: partial(_patches, 1.2, _MAX_PATCHES),
+    ImageRule.OPENAI_PATCHES_MINI: partial(_patches, 1.62, 1536),
+    ImageRule.OPENAI_PATCHES_NANO: partial(_patches, 2.46, 1536),
+    ImageRule.UNKNOWN: partial(_scaled, 2576, 4784),
 }
 _PLACEHOLDER_TOKENS = 20
 
@@ -121,8 +103,7 @@ def image_tokens(image: Image, rule: ImageRule) -> int:
     costs = _RULES.get(rule)
     if costs is None:
         return _PLACEHOLDER_TOKENS
-    size = dimensions(image)
-    return costs.most if size is None else max(1, costs.cost(*size))
+    return max(1, costs(dimensions(image)))
 
 
 def dimensions(image: Image) -> tuple[int, int] | None:
@@ -204,3 +185,56 @@ def _jpeg(data: bytes) -> tuple[int, int] | None:
 
 _STANDALONE = frozenset({0x01, *range(0xD0, 0xD8)})
 _FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
+
+
+MANY = 20
+"""With more pictures than this in one request, Anthropic limits the side of each to ``MAX_SIDE``
+pixels ("Vision": image size); one picture over it makes the whole request fail."""
+MAX_SIDE = 2000
+UNSEEN = "[picture left out: this model takes no pictures]"
+MAX_PICTURES = 100
+"""Pictures that one request may hold; the oldest beyond it are left out."""
+
+
+def limit_images(
+    messages: Sequence[PromptMessage], *, sees: bool = True
+) -> tuple[tuple[PromptMessage, ...], list[str]]:
+    """The messages with each picture that may not be sent replaced by a line that says so.
+
+    Also returns the notices. ``sees``: the model accepts pictures. Depends only on the messages and
+    the model, so that a resumed session sends the same; pictures inside tool results count as well.
+    """
+    found = pictures(held.block for message in messages for held in message.blocks)
+    if not found or (sees and len(found) <= MANY):
+        return tuple(messages), []
+    oldest = len(found) - MAX_PICTURES
+    verdicts = [
+        _verdict(image, number < oldest) if sees else UNSEEN for number, image in enumerate(found)
+    ]
+    # One notice for all pictures that the model cannot see: there may be many in every request.
+    notices = [text for text in verdicts if text] if sees else [UNSEEN]
+    if not notices:
+        return tuple(messages), []
+    rest = iter(verdicts)
+
+    def limited(image: Image) -> Text | Image:
+        return Text(text) if (text := next(rest)) else image
+
+    return tuple(
+        evolve(m, blocks=tuple(evolve(b, block=with_pictures(b.block, limited)) for b in m.blocks))
+        for m in messages
+    ), notices
+
+
+def _verdict(image: Image, beyond: bool) -> str:
+    """The text that replaces a picture; empty if it may stay."""
+    if beyond:
+        return f"[picture left out: a request may hold at most {MAX_PICTURES}]"
+    size = dimensions(image)
+    if size is not None and max(size) <= MAX_SIDE:
+        return ""
+    shown = f"{size[0]}×{size[1]} pixels" if size else "of unknown size"
+    return (
+        f"[picture left out: {shown}; a request with more than {MANY} pictures takes at most "
+        f"{MAX_SIDE} on a side]"
+    )

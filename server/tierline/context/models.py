@@ -14,7 +14,7 @@ from attrs import evolve, field, fields_dict, frozen
 
 from tierline.context.images import ImageRule
 from tierline.context.modellist import ListedModel, PublicList
-from tierline.context.modelnames import plain as plain_name
+from tierline.context.modellist import plain as plain_name
 
 LimitSource: TypeAlias = Literal["table", "user", "provider", "default"]
 """Where a window's size comes from. ``provider``: the running server reported it."""

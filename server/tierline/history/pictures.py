@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from tierline.context.blocks import Block, Image, Text, ToolResult
+from tierline.context.blocks import Image, Text, pictures, with_pictures
 from tierline.history.messages import Message
 
 LEFT_OUT = "[an older picture was here; it left the request, which would have been too large]"
@@ -44,31 +44,13 @@ def lighter(messages: Sequence[Message], most_bytes: int) -> tuple[list[Message]
     return found, first
 
 
-def pictures(content: Sequence[Block]) -> list[Image]:
-    """The pictures of a message, those inside tool results too."""
-    found: list[Image] = []
-    for block in content:
-        if isinstance(block, Image):
-            found.append(block)
-        elif isinstance(block, ToolResult):
-            found += [part for part in block.content if isinstance(part, Image)]
-    return found
-
-
 def _without(message: Message, count: int) -> Message:
     """The message without its first ``count`` pictures."""
     left = count
-    content: list[Block] = []
-    for block in message.content:
-        changed: Block = block
-        if isinstance(block, Image) and left:
-            changed, left = Text(LEFT_OUT), left - 1
-        elif isinstance(block, ToolResult):
-            parts: list[Text | Image] = []
-            for part in block.content:
-                gone = isinstance(part, Image) and left > 0
-                left -= gone
-                parts.append(Text(LEFT_OUT) if gone else part)
-            changed = evolve(block, content=tuple(parts))
-        content.append(changed)
-    return evolve(message, content=tuple(content))
+
+    def changed(image: Image) -> Text | Image:
+        nonlocal left
+        left -= 1
+        return Text(LEFT_OUT) if left >= 0 else image
+
+    return evolve(message, content=tuple(with_pictures(b, changed) for b in message.content))

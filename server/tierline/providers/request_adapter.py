@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import evolve
 
-from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
+from tierline.context.blocks import Reasoning, Text, ToolResult, ToolUse, with_pictures
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
 from tierline.context.text import sha256
 from tierline.providers.canonical import sort_tools
@@ -94,15 +94,8 @@ def _each(
 
 
 def _without_pictures(item: PromptBlock) -> PromptBlock:
-    block = item.block
-    if isinstance(block, Image):
-        return evolve(item, block=Text(PICTURE_LEFT_OUT))
-    if isinstance(block, ToolResult) and any(isinstance(c, Image) for c in block.content):
-        content = tuple(
-            Text(PICTURE_LEFT_OUT) if isinstance(c, Image) else c for c in block.content
-        )
-        return evolve(item, block=evolve(block, content=content))
-    return item
+    block = with_pictures(item.block, lambda _: Text(PICTURE_LEFT_OUT))
+    return item if block is item.block else evolve(item, block=block)
 
 
 def _with_id(item: PromptBlock, length: int) -> PromptBlock:

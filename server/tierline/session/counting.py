@@ -13,11 +13,10 @@ from typing import Any
 
 from tierline import disk
 from tierline.config import default_user_file
-from tierline.context.calibration import Calibration
+from tierline.context.calibration import Calibration, Plausibility
 from tierline.context.counting import CountCache, TokenCounter
 from tierline.context.modellist import PublicList
 from tierline.context.models import ModelFacts, ModelTable
-from tierline.context.plausibility import Plausibility
 from tierline.disk.folder import make
 from tierline.tokenizers import encoder
 

@@ -14,8 +14,8 @@ from tierline.context.models import ModelFacts
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
 from tierline.context.strict import strict
 from tierline.context.tiers.attribution import Attribution, Cause
-from tierline.context.tiers.bill import bill
 from tierline.context.tiers.outcome import Outcome
+from tierline.context.tiers.request_cost import bill
 from tierline.errors import TierlineError
 from tierline.providers.base import Provider, ProviderError, TextChunk, TextWasThinking, Usage
 from tierline.session.conversation import Conversation

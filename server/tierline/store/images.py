@@ -13,10 +13,9 @@ from pathlib import Path
 import attrs
 
 from tierline import disk
-from tierline.context.blocks import Block, Image, ToolResult
+from tierline.context.blocks import Image, pictures, with_pictures
 from tierline.disk.folder import make
 from tierline.history.messages import Message
-from tierline.history.pictures import pictures
 from tierline.store.errors import StorageError, workspace_gone
 
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
@@ -101,13 +100,4 @@ class ImageStore:
 
 
 def _each(message: Message, change: Callable[[Image], Image]) -> Message:
-    content: list[Block] = []
-    for block in message.content:
-        if isinstance(block, Image):
-            content.append(change(block))
-        elif isinstance(block, ToolResult):
-            parts = tuple(change(c) if isinstance(c, Image) else c for c in block.content)
-            content.append(attrs.evolve(block, content=parts))
-        else:
-            content.append(block)
-    return attrs.evolve(message, content=tuple(content))
+    return attrs.evolve(message, content=tuple(with_pictures(b, change) for b in message.content))

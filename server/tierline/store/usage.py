@@ -18,7 +18,7 @@ from typing import Any
 from attrs import field, frozen
 
 from tierline.context.tiers.attribution import Attribution
-from tierline.context.tiers.bill import Bill
+from tierline.context.tiers.request_cost import Bill
 from tierline.store.database import WRITE, Database
 
 log = logging.getLogger(__name__)

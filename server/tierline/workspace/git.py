@@ -16,9 +16,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 
 MAX_BYTES = 4_000_000
 """Bytes of output that are read: a commit may touch everything."""
+MAX_COMMITS = 400
 SECONDS = 10.0
 REST_SECONDS = 60.0
 """Pause in a folder where git ran into a time limit: one turn asks it often."""
@@ -188,3 +190,48 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             process.kill()
         else:
             os.killpg(process.pid, signal.SIGKILL)
+
+
+def newest(folder: str) -> list[frozenset[str]]:
+    """The paths below ``folder``, relative to it, that each commit touched, the newest first;
+    merges are left out. Empty without git or a history. Blocking, ten seconds at most.
+    """
+    raw = read(
+        folder, "log", "--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv",
+        "--no-show-signature", "--name-only", "--relative", "-z", "-n", str(MAX_COMMITS),
+        "--format=%x01", most_bytes=MAX_BYTES,
+    )  # fmt: skip
+    # The last record may be incomplete.
+    records = raw.split(b"\x01")[1:]
+    if len(raw) >= MAX_BYTES:
+        records = records[:-1]
+    return [
+        frozenset(os.fsdecode(name.lstrip(b"\n")) for name in record.split(b"\0") if name.strip())
+        for record in records
+    ]
+
+
+def tracked(folder: str, paths: Sequence[str]) -> frozenset[str]:
+    """Those of these paths, relative to ``folder``, that git tracks. Blocking."""
+    found: set[str] = set()
+    for start in range(0, len(paths), 100):
+        names = [f":(literal){path}" for path in paths[start : start + 100]]
+        raw = read(folder, "ls-files", "-z", "--", *names)
+        found.update(os.fsdecode(name) for name in raw.split(b"\0") if name)
+    return frozenset(found)
+
+
+def head_state(repository: str, common: str) -> tuple[tuple[int, int], ...]:
+    """Times and sizes that change when a commit is made or another one checked out. ``repository``
+    and ``common`` are the repository's folders (``ignore.repository``).
+    """
+    heads = (os.path.join(repository, "HEAD"), os.path.join(repository, "logs", "HEAD"))
+    return tuple(_stamp(path) for path in (*heads, os.path.join(common, "packed-refs")))
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    try:
+        now = os.stat(path)
+    except OSError:
+        return (0, 0)
+    return (now.st_mtime_ns, now.st_size)

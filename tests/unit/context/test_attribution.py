@@ -12,8 +12,8 @@ from tierline.context.models import ModelFacts, Prices
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
 from tierline.context.tiers.attribution import Cause, ReportedTokens, attribute, duration, title
 from tierline.context.tiers.base import Pricing
-from tierline.context.tiers.bill import bill
 from tierline.context.tiers.outcome import Outcome
+from tierline.context.tiers.request_cost import bill
 from tierline.context.tiers.shape import SentBlock, Shape, first_break, overlap, shape
 
 EXPLICIT = ModelFacts(

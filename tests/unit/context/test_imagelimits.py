@@ -7,7 +7,7 @@ import struct
 import zlib
 
 from tierline.context.blocks import Block, Image, Text, ToolResult
-from tierline.context.imagelimits import MANY, MAX_PICTURES, MAX_SIDE, UNSEEN, limit_images
+from tierline.context.images import MANY, MAX_PICTURES, MAX_SIDE, UNSEEN, limit_images
 from tierline.context.prompt import PromptBlock, PromptMessage
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from tierline.context import model_texts
 from tierline.context.limits import Limits
-from tierline.context.modellist import PublicList
-from tierline.context.modelnames import begins, plain, shorter
+from tierline.context.modellist import PublicList, begins, plain, shorter
 from tierline.context.models import ModelTable
 from tierline.session.counting import make_counters
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tierline.context.accuracy import Accuracy
+from tierline.context.calibration import Plausibility
 from tierline.context.counting import TokenCounter
 from tierline.context.models import ModelFacts, ModelTable
-from tierline.context.plausibility import Plausibility
 from tierline.session.counting import Counters
 
 

@@ -11,8 +11,14 @@ from tierline.context.tiers.base import Arrangement, PieceKind, Pricing
 from tierline.context.tiers.fixed import FixedPolicy
 from tierline.context.tiers.log_structured import LogStructuredPolicy
 from tierline.context.tiers.shape import SentBlock, Shape, overlap, shape
-from tierline.context.tiers.tiermap import TierRow, rows_from_json, rows_to_json, tier_rows
-from tierline.context.tiers.toprows import with_known_tools, with_top
+from tierline.context.tiers.tiermap import (
+    TierRow,
+    rows_from_json,
+    rows_to_json,
+    tier_rows,
+    with_known_tools,
+    with_top,
+)
 
 FACTS = ModelFacts("m", "anthropic", caching="explicit", min_cacheable_tokens=1, max_marks=4,
                    lookback_blocks=20, ttls=("5m", "1h"))  # fmt: skip

@@ -14,8 +14,8 @@ import pytest
 
 from support.histories import turn
 from tierline.config import MemoryConfig
+from tierline.embeddings.bert import WordPiece, words
 from tierline.embeddings.embedder import Embedder, find_model
-from tierline.embeddings.wordpiece import WordPiece, words
 from tierline.history.selection import select
 from tierline.session.retrieval.semantic import SemanticRanking
 from tierline.store.group_search import GroupSearch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierline.history.lists import merged
+from tierline.session.conversation.lists import merged
 
 
 def names(entry: str) -> str:

@@ -9,13 +9,13 @@ from tierline.context.blocks import ToolResult, ToolUse
 from tierline.history.messages import Message, Status
 from tierline.history.parser import full_text, text_of
 from tierline.memory import tasks
-from tierline.memory.clock import minutes
 from tierline.memory.levels import Budgets, Level
 from tierline.memory.metrics import Compression, Metrics
 from tierline.memory.recall import recall
 from tierline.memory.situations import TABLE, MemoryAction, SituationFacts, decide
 from tierline.memory.state import Memory, Score, recency, references
 from tierline.memory.tasks import Task
+from tierline.memory.turns import minutes
 from tierline.memory.view import MemoryBuilder, messages, stats
 
 pytestmark = pytest.mark.requirement("002")

@@ -12,8 +12,8 @@ from tierline.context.blocks import Text
 from tierline.context.prompt import Prompt, PromptBlock
 from tierline.context.prompt_json import block_from_json, block_to_json, put_together, take_apart
 from tierline.context.tiers.attribution import Attribution, Cause, ReportedTokens, _provider_says
-from tierline.context.tiers.bill import bill
 from tierline.context.tiers.outcome import Outcome
+from tierline.context.tiers.request_cost import bill
 from tierline.providers import render_anthropic
 from tierline.providers.base import Usage
 from tierline.providers.messages import MessageReader

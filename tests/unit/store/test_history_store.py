@@ -13,14 +13,13 @@ from typing import Any
 import pytest
 
 from support.histories import exchange, seen, texts
-from tierline.context.blocks import Image, Text
+from tierline.context.blocks import Image, Text, pictures
 from tierline.context.prompt import PromptBlock, PromptMessage
 from tierline.history import actions
 from tierline.history.actions import Action
 from tierline.history.groups import to_prompt
 from tierline.history.ids import message_id, session_id
 from tierline.history.messages import Status
-from tierline.history.pictures import pictures
 from tierline.history.timeline import Timeline
 from tierline.store.sessions import HistoryStore
 

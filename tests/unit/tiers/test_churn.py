@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tierline.context.items import Section
-from tierline.context.tiers.churn import HALF_LIFE, WEIGHT, churn
-from tierline.context.tiers.hazard import PRIORS
+from tierline.context.tiers.hazard import HALF_LIFE, PRIORS, WEIGHT, churn
 
 PRIOR = PRIORS[Section.FILES]
 

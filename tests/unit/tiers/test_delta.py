@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.bodyreader import patch
+from support.updatereader import DeltaError, apply
 from tierline.context.tiers import delta
 
 ODD_LINES = st.sampled_from(
@@ -36,7 +37,7 @@ TEXTS = st.builds(
 @settings(max_examples=400, deadline=None)
 def test_a_diff_leads_from_one_text_to_the_other(before: str, after: str, context: int) -> None:
     diff = delta.make(before, after, context)
-    assert delta.apply(before, diff) == after
+    assert apply(before, diff) == after
     assert patch(before, diff) == after, "and so says a reader that shares no code"
     assert (diff == "") == (before == after)
 
@@ -59,7 +60,7 @@ def test_it_is_a_unified_diff() -> None:
     ],
 )  # fmt: skip
 def test_ends_and_empty_texts(before: str, after: str) -> None:
-    assert delta.apply(before, delta.make(before, after)) == after
+    assert apply(before, delta.make(before, after)) == after
 
 
 @pytest.mark.parametrize(
@@ -73,8 +74,8 @@ def test_ends_and_empty_texts(before: str, after: str) -> None:
     ],
 )
 def test_a_diff_that_does_not_fit_is_refused(text: str, diff: str, words: str) -> None:
-    with pytest.raises(delta.DeltaError, match=words):
-        delta.apply(text, diff)
+    with pytest.raises(DeltaError, match=words):
+        apply(text, diff)
 
 
 def test_very_different_texts_take_bounded_time() -> None:
@@ -83,4 +84,4 @@ def test_very_different_texts_take_bounded_time() -> None:
     started = time.perf_counter()
     diff = delta.make(before, after)
     assert time.perf_counter() - started < 10
-    assert delta.apply(before, diff) == after
+    assert apply(before, diff) == after

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.tierworld import file_item
+from support.updatereader import Update, read_update, replay
 from tierline.context.fences import render_file
 from tierline.context.text import sha256
 from tierline.context.tiers import updates
@@ -29,7 +30,7 @@ def test_a_difference_names_the_file_and_both_versions() -> None:
         f"Update: a.py changed from {sha256(LONG)[:8]} to {sha256(changed)[:8]}:\n"
         "```diff\n@@ -7,2 +7,2 @@\n value_6 = 6\n-value_7 = 7\n+value_7 = 77\n```\n"
     )
-    update = updates.read(text)
+    update = read_update(text)
     assert update is not None
     assert (update.kind, update.name) == (PieceKind.DELTA, "a.py")
 
@@ -42,22 +43,22 @@ def test_the_whole_text_where_that_is_shorter() -> None:
 
 def test_a_tombstone_is_one_line() -> None:
     assert updates.gone("a.py") == "Update: a.py is no longer part of the context.\n"
-    assert updates.read(updates.gone("a.py")) == updates.Update("a.py", PieceKind.GONE)
+    assert read_update(updates.gone("a.py")) == Update("a.py", PieceKind.GONE)
 
 
 def test_a_text_that_is_again_what_it_was_is_one_line() -> None:
     kind, text = updates.change(content("a b.py", LONG), content("a b.py", LONG))
     assert (kind, text) == (PieceKind.DELTA, f'Update: "a b.py" is {sha256(LONG)[:8]} again.\n')
-    update = updates.read(text)
+    update = read_update(text)
     assert update is not None
-    assert updates.replay({"a b.py": LONG}, [update], no_edit) == {"a b.py": LONG}
+    assert replay({"a b.py": LONG}, [update], no_edit) == {"a b.py": LONG}
 
 
 def test_a_confirmation_is_one_line_with_the_new_hash() -> None:
     text = updates.confirmed(content("a.py", "a\n"), content("a.py", "b\n"), "toolu_1")
     assert text.count("\n") == 1
     assert sha256("b\n")[:8] in text
-    update = updates.read(text)
+    update = read_update(text)
     assert update is not None
     assert (update.kind, update.edit) == (PieceKind.CONFIRMED, "toolu_1")
 
@@ -68,10 +69,10 @@ def test_a_confirmation_is_one_line_with_the_new_hash() -> None:
 @pytest.mark.parametrize("text", ["", "```\n", "````", "no end", "Update: a is no longer\n"])
 def test_any_name_and_any_text_can_be_read_back(name: str, text: str) -> None:
     now = updates.ItemContent(name, text, True)
-    full = updates.read(updates.full(now))
+    full = read_update(updates.full(now))
     assert full is not None
     assert (full.name, full.text, full.after) == (name, text, now.version)
-    gone = updates.read(updates.gone(name))
+    gone = read_update(updates.gone(name))
     assert gone is not None
     assert gone.name == name
 
@@ -85,7 +86,7 @@ def test_any_name_and_any_text_can_be_read_back(name: str, text: str) -> None:
     ],
 )  # fmt: skip
 def test_what_only_looks_like_an_update_is_none(text: str) -> None:
-    assert updates.read(text) is None
+    assert read_update(text) is None
 
 
 def test_a_cut_file_is_given_as_it_is_rendered() -> None:
@@ -94,17 +95,17 @@ def test_a_cut_file_is_given_as_it_is_rendered() -> None:
     shown = updates.content_of("file:a.py", "a.py", cut)
     assert (shown.plain, shown.text) == (False, cut)
     assert updates.change(shown, content("a.py", LONG))[0] is PieceKind.FULL
-    assert updates.read(updates.full(shown)) is not None
+    assert read_update(updates.full(shown)) is not None
 
 
 def test_replay_refuses_what_does_not_fit() -> None:
-    update = updates.read(updates.change(content("a.py", LONG), content("a.py", LONG + "x\n"))[1])
+    update = read_update(updates.change(content("a.py", LONG), content("a.py", LONG + "x\n"))[1])
     assert update is not None
-    assert updates.replay({"a.py": LONG}, [update], no_edit) == {"a.py": LONG + "x\n"}
+    assert replay({"a.py": LONG}, [update], no_edit) == {"a.py": LONG + "x\n"}
     with pytest.raises(ValueError, match="the update is for"):
-        updates.replay({"a.py": "other\n"}, [update], no_edit)
+        replay({"a.py": "other\n"}, [update], no_edit)
     with pytest.raises(ValueError, match="was not there"):
-        updates.replay({}, [updates.Update("a.py", PieceKind.GONE)], no_edit)
-    wrong = updates.Update("a.py", PieceKind.FULL, after="00000000", text="x")
+        replay({}, [Update("a.py", PieceKind.GONE)], no_edit)
+    wrong = Update("a.py", PieceKind.FULL, after="00000000", text="x")
     with pytest.raises(ValueError, match="the result is not"):
-        updates.replay({}, [wrong], no_edit)
+        replay({}, [wrong], no_edit)

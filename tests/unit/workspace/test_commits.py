@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from tierline.context.items import Section
-from tierline.context.tiers.churn import HALF_LIFE, WEIGHT, churn
-from tierline.context.tiers.hazard import PRIORS
-from tierline.workspace import commits
+from tierline.context.tiers.hazard import HALF_LIFE, PRIORS, WEIGHT, churn
+from tierline.workspace import git as commits
 from tierline.workspace.ignore import repository
 
 PRIOR = PRIORS[Section.FILES]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import tierline
-from tierline.workspace import changes, commits, git
+from tierline.workspace import changes, git
 from tierline.workspace.buffers import Buffers
 from tierline.workspace.ignore import IgnoreRules
 from tierline.workspace.loader import Loader
@@ -140,8 +140,8 @@ def test_no_program_of_a_repository_is_run(
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "core.fsmonitor")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(bait))
-    assert frozenset({"a.py", "kept.log", ".gitignore"}) in commits.newest(str(root))
-    assert commits.tracked(str(root), ["a.py", "no"]) == {"a.py"}
+    assert frozenset({"a.py", "kept.log", ".gitignore"}) in git.newest(str(root))
+    assert git.tracked(str(root), ["a.py", "no"]) == {"a.py"}
     rules = IgnoreRules(str(root))
     assert not rules.ignored(str(root / "kept.log")), "git was asked what is in the index"
     assert rules.ignored(str(root / "x.log"))
@@ -189,7 +189,7 @@ def test_a_missing_object_is_not_fetched(hostile: tuple[Path, Path]) -> None:
     marker.unlink(missing_ok=True)
     (root / ".git/objects" / tree[:2] / tree[2:]).unlink()
     began = time.monotonic()
-    commits.newest(str(root))
+    git.newest(str(root))
     assert time.monotonic() - began < git.SECONDS
     assert not marker.exists(), marker.read_text()
 
@@ -208,8 +208,8 @@ def test_variables_of_the_environment_do_not_point_git_elsewhere(
     monkeypatch.setenv("GIT_WORK_TREE", str(other))
     monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git/index"))
     monkeypatch.setenv("GIT_OBJECT_DIRECTORY", str(other / ".git/objects"))
-    assert commits.newest(str(mine)) == [{"mine"}]
-    assert commits.tracked(str(mine), ["mine", "other"]) == {"mine"}
+    assert git.newest(str(mine)) == [{"mine"}]
+    assert git.tracked(str(mine), ["mine", "other"]) == {"mine"}
     assert not [name for name in git.environment() if name.startswith("GIT_TRACE")]
 
 

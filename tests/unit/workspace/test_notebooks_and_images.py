@@ -10,7 +10,7 @@ import zlib
 import pytest
 
 from tierline.context.blocks import Image, Text
-from tierline.context.imagelimits import MAX_PICTURES, limit_images
+from tierline.context.images import MAX_PICTURES, limit_images
 from tierline.context.prompt import PromptBlock, PromptMessage
 from tierline.context.refusals import Reason, Refusal
 from tierline.workspace.buffers import NotebookBuffer, NotebookCell

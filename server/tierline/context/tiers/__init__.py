@@ -11,6 +11,6 @@
   ``cost`` (rent or buy), ``rewrites`` (the choice);
 * lifetimes and keep-alive: ``lifetime``.
 
-``attribution``, ``shape``, ``bill`` and ``tiermap`` explain afterwards what was read from the
-cache. docs/tiers.md explains the policies and measures them.
+``attribution``, ``shape``, ``request_cost`` and ``tiermap`` explain afterwards what was read from
+the cache. docs/tiers.md explains the policies and measures them.
 """

@@ -7,11 +7,8 @@ a limit on its work); past the limit the part that differs is replaced as a whol
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
-
-from attrs import define, field
 
 CONTEXT_LINES = 1
 """Unchanged lines before each change: with the removed lines, enough to find the place. None after
@@ -23,56 +20,24 @@ MAX_DISTANCE = 400
 """Most changed lines that the search finds; its memory grows with the square."""
 NO_NEWLINE = "\\ No newline at end of file"
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _Edit: TypeAlias = tuple[int, int, int, int]
 """Lines ``a0:a1`` of the old text became lines ``b0:b1`` of the new one."""
-
-
-class DeltaError(ValueError):
-    """A diff does not fit the text that it is applied to, or is invalid."""
 
 
 def make(before: str, after: str, context: int = CONTEXT_LINES) -> str:
     """The unified diff from one text to the other, without file names; empty if they are equal.
 
-    ``apply(before, make(before, after))`` is ``after``.
+    Applied to the one, it gives the other to the byte.
     """
-    old, new = _lines(before), _lines(after)
+    old, new = split_lines(before), split_lines(after)
     written: list[str] = []
     for group in _grouped(_edits(old, new), context):
         written += _hunk(old, new, group, context)
     return "".join(written)
 
 
-def apply(before: str, diff: str) -> str:
-    """The text after the change.
-
-    Raises:
-        DeltaError: a line that the diff expects is missing, or the diff is invalid.
-    """
-    old = _lines(before)
-    new: list[str] = []
-    place = 0
-    for hunk in _parse(diff):
-        start = hunk.start - 1 if hunk.length else hunk.start
-        if start < place or start > len(old):
-            raise DeltaError("a hunk lies outside the text")
-        new += old[place:start]
-        place = start
-        for mark, line in hunk.lines:
-            if mark != "+":
-                if place >= len(old) or old[place] != line:
-                    raise DeltaError("a line differs from what the diff expects")
-                place += 1
-            if mark != "-":
-                new.append(line)
-    new += old[place:]
-    if any(not line.endswith("\n") for line in new[:-1]):
-        raise DeltaError("a line without an end stands in the middle")
-    return "".join(new)
-
-
-def _lines(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
+    """Lines with their ends; none for an empty text."""
     lines = [line + "\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
     return lines if lines[-1] else lines[:-1]
@@ -114,45 +79,6 @@ def _grouped(edits: Sequence[_Edit], context: int) -> Iterator[list[_Edit]]:
         group.append(edit)
     if group:
         yield group
-
-
-# --- reading -------------------------------------------------------------------------------------
-
-
-@define
-class _Hunk:
-    start: int
-    length: int
-    added: int
-    lines: list[tuple[str, str]] = field(factory=list)
-
-
-def _parse(diff: str) -> Iterator[_Hunk]:
-    """Hunks of a diff. The lengths in their headers say where they end, so that no line is taken
-    for a header.
-    """
-    lines = _lines(diff)
-    place = 0
-    while place < len(lines):
-        head = _HUNK.match(lines[place])
-        if head is None:
-            raise DeltaError("this is not a hunk of a unified diff")
-        hunk = _Hunk(int(head[1]), int(head[2] or 1), int(head[4] or 1))
-        place += 1
-        old_left, new_left = hunk.length, hunk.added
-        while old_left > 0 or new_left > 0:
-            line = lines[place] if place < len(lines) else ""
-            mark, text = line[:1], line[1:]
-            if mark not in ("+", "-", " ") or not text.endswith("\n"):
-                raise DeltaError("a hunk ends early")
-            old_left -= mark != "+"
-            new_left -= mark != "-"
-            place += 1
-            if place < len(lines) and lines[place].rstrip("\n") == NO_NEWLINE:
-                text = text[:-1]
-                place += 1
-            hunk.lines.append((mark, text))
-        yield hunk
 
 
 # --- finding -------------------------------------------------------------------------------------

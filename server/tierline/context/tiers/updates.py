@@ -2,14 +2,13 @@
 
 One update is one block: a first line that names the item and the versions by the beginnings of
 their SHA-256, then at most one fenced block, longer than any run of backticks inside it. Base and
-updates, read in order, give every current text byte for byte (``replay``).
+updates, read in order, give every current text byte for byte.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
@@ -27,17 +26,6 @@ RULES = prompts.read("updates")
 _HASH = 8
 _START = "Update: "
 _SIMPLE = re.compile(r"[^\s\"\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_VERSION = r"[0-9a-f]{8}"
-_LINE = re.compile(
-    r'Update: (?P<name>"(?:[^"\\]|\\.)*"|[^\s"]+)'
-    rf"(?: \((?P<in_full>{_VERSION}), in full\):"
-    rf"| changed from (?P<from>{_VERSION}) to (?P<to>{_VERSION}):"
-    rf"| is (?P<again>{_VERSION}) again(?:, as it was first shown)?\."
-    r"| (?P<gone>is no longer part of the context)\."
-    rf"| is (?P<made>{_VERSION}) as you made it\."
-    rf"| was (?P<old>{_VERSION}) and is (?P<new>{_VERSION}) since your edit (?P<edit>\S+) was"
-    r" applied as proposed\.)\n?"
-)
 
 
 @frozen
@@ -52,18 +40,6 @@ class ItemContent:
     def version(self) -> str:
         """The name of this version: the first digits of the text's SHA-256."""
         return version(self.text)
-
-
-@frozen
-class Update:
-    """One update as read back. ``text`` is the new text (``FULL``) or the diff (``DELTA``)."""
-
-    name: str
-    kind: PieceKind
-    before: str = ""
-    after: str = ""
-    text: str = ""
-    edit: str = ""
 
 
 def version(text: str) -> str:
@@ -135,70 +111,7 @@ def confirmed(before: ItemContent, now: ItemContent, edit: str) -> str:
     )
 
 
-def read(block: str) -> Update | None:
-    """The update in a block; None if it has none, or other text besides."""
-    line = _LINE.match(block)
-    if line is None:
-        return None
-    name, rest = _name(line["name"]), block[line.end() :]
-    update: Update | None = None
-    if line["gone"] and not rest:
-        update = Update(name, PieceKind.GONE)
-    elif line["edit"] and not rest:
-        update = Update(name, PieceKind.CONFIRMED, line["old"], line["new"], edit=line["edit"])
-    elif line["made"] and not rest:
-        update = Update(name, PieceKind.CONFIRMED, after=line["made"])
-    elif line["again"] and not rest:
-        update = Update(name, PieceKind.DELTA, line["again"], line["again"])
-    elif line["in_full"] and (text := _only_fence(rest)) is not None:
-        update = Update(name, PieceKind.FULL, after=line["in_full"], text=text)
-    elif line["from"] and (text := _only_fence(rest)) is not None:
-        update = Update(name, PieceKind.DELTA, line["from"], line["to"], text)
-    return update
-
-
-def _only_fence(text: str) -> str | None:
-    """The content of a fence, if the text is nothing but the fence."""
-    found = parse_fenced("x\n" + text)
-    whole = len(found) == 1 and found[0].start == 0 and found[0].end == len(text) + 2
-    return found[0].text if whole else None
-
-
 def _written(name: str) -> str:
     """The name as it is, or as a JSON string if it could be taken for something else."""
     plain = _SIMPLE.fullmatch(name) and shown_name(name) == name
     return name if plain else json.dumps(name)
-
-
-def _name(written: str) -> str:
-    return str(json.loads(written)) if written.startswith('"') else written
-
-
-def replay(
-    texts: dict[str, str], updates: Sequence[Update], edit: Callable[[str, str], str]
-) -> dict[str, str]:
-    """All texts after the updates. ``edit(reference, text)`` applies a proposed edit.
-
-    Raises:
-        ValueError: an update does not fit the version that it names.
-    """
-    now = dict(texts)
-    for update in updates:
-        old = now.get(update.name)
-        if update.before and (old is None or version(old) != update.before):
-            raise ValueError(f"{update.name}: the update is for {update.before}")
-        if update.kind is PieceKind.GONE:
-            if old is None:
-                raise ValueError(f"{update.name}: it was not there")
-            del now[update.name]
-            continue
-        if update.kind is PieceKind.FULL:
-            new = update.text
-        elif update.kind is PieceKind.DELTA:
-            new = delta.apply(old or "", update.text)
-        else:
-            new = edit(update.edit, old or "")
-        if version(new) != update.after:
-            raise ValueError(f"{update.name}: the result is not {update.after}")
-        now[update.name] = new
-    return now

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from tierline.history.boundaries.base import SAFE_BOUNDARY, TopicBoundary
+from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary
 from tierline.history.boundaries.signs import TurnSigns, turns
 from tierline.history.messages import Message
 

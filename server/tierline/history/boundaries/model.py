@@ -16,7 +16,7 @@ from typing import Any
 from tierline import prompts
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.context.text import clip
-from tierline.history.boundaries.base import SAFE_BOUNDARY, TopicBoundary
+from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary
 from tierline.history.messages import Message
 
 MAX_MESSAGES = 50

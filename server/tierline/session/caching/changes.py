@@ -11,7 +11,7 @@ from tierline.config import Settings
 from tierline.context import effort
 from tierline.context.effort import EFFORTS, Effort
 from tierline.context.models import ModelFacts
-from tierline.context.tiers.forecast import Forecast, input_cost
+from tierline.context.tiers.request_cost import Forecast, input_cost
 from tierline.session.caching.service import CacheService
 from tierline.session.consents import ConsentService
 from tierline.session.models import ModelService

@@ -16,12 +16,10 @@ from tierline.context.models import ModelFacts
 from tierline.context.strict import strict
 from tierline.context.tiers.attribution import Attribution, Cause, ReportedTokens, attribute
 from tierline.context.tiers.base import Pricing, Tier
-from tierline.context.tiers.bill import bill
-from tierline.context.tiers.forecast import Forecast, forecast, seen
 from tierline.context.tiers.outcome import Outcome
+from tierline.context.tiers.request_cost import Forecast, bill, forecast, seen
 from tierline.context.tiers.shape import Shape, lifetime, shape
-from tierline.context.tiers.tiermap import TierRow, rows_to_json, tier_rows
-from tierline.context.tiers.toprows import TOOLS_KEY, with_top
+from tierline.context.tiers.tiermap import TOOLS_KEY, TierRow, rows_to_json, tier_rows, with_top
 from tierline.errors import TierlineError
 from tierline.providers.base import (
     Provider,

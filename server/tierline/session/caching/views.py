@@ -10,10 +10,9 @@ from tierline import protocol as p
 from tierline.context.models import ModelFacts
 from tierline.context.tiers.attribution import Attribution, label, title
 from tierline.context.tiers.base import LIFETIMES, Arrangement, Decision
-from tierline.context.tiers.bill import Bill
+from tierline.context.tiers.request_cost import Bill
 from tierline.context.tiers.shape import Shape
-from tierline.context.tiers.tiermap import TierRow, rows_from_json
-from tierline.context.tiers.toprows import with_known_tools
+from tierline.context.tiers.tiermap import TierRow, rows_from_json, with_known_tools
 from tierline.store.usage import BESIDE, KEEP_ALIVE, StoredRequest, UsageStore
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from attrs import define, field
 
 from tierline.context.files import FileContext
-from tierline.context.tiers.churn import churn
-from tierline.workspace import commits
+from tierline.context.tiers.hazard import churn
+from tierline.workspace import git
 from tierline.workspace.ignore import repository
 from tierline.workspace.paths import Root, Roots
 
@@ -92,13 +92,13 @@ class ChurnService:
             folder = self._folders[real] = _Folder(found.git, found.common)
         if not folder.git:
             return
-        state = commits.head_state(folder.git, folder.common)
+        state = git.head_state(folder.git, folder.common)
         if state != folder.state:
-            history = commits.newest(real)
+            history = git.newest(real)
             folder.known, folder.history, folder.state = {}, history, state
         new = [path for path in paths if path not in folder.known]
         if not new:
             return
-        kept = commits.tracked(real, new) if folder.history else frozenset()
+        kept = git.tracked(real, new) if folder.history else frozenset()
         values = churn(folder.history, kept)
         folder.known = {**folder.known, **{path: values.get(path) for path in new}}

@@ -8,7 +8,7 @@ from typing import Literal
 from attrs import define, field
 
 from tierline import protocol as p
-from tierline.context.tiers.forecast import input_cost
+from tierline.context.tiers.request_cost import input_cost
 from tierline.session.events import EventBus
 from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService

@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 from tierline.context.assemble import assemble
 from tierline.context.counting import REQUEST_OVERHEAD, TokenCounter
 from tierline.context.enforce import FixedPartTooLarge, PlanCode
-from tierline.context.imagelimits import limit_images
+from tierline.context.images import limit_images
 from tierline.context.items import Item
 from tierline.context.plan import FRAME_KEY, ContextPlan, plan
 from tierline.context.prompt import Prompt

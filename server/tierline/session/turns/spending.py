@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import define, field
 
 from tierline import protocol as p
-from tierline.context.tiers.forecast import ColdReason, Forecast, input_cost
+from tierline.context.tiers.request_cost import ColdReason, Forecast, input_cost
 from tierline.session.caching.service import CacheService
 from tierline.session.consents import ConsentDecision, ConsentService
 from tierline.session.conversation import Conversation
