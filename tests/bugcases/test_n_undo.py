@@ -88,7 +88,7 @@ def test_br167_what_was_taken_away_is_in_no_body_search_query_state_or_summary(
     if how == "undo":
         undo(store, count=2)
     else:
-        getattr(store, how)(target.group_id)
+        {"drop": drop, "remove": remove}[how](store, target.group_id)
     resumed = HistoryStore(tmp_path)
     resumed.load_session(store.session_id)
     for now in (store, resumed):

@@ -62,8 +62,7 @@ _MAX_RUN_LENGTH = 131_072
 
 Countable: TypeAlias = Any
 """``str``, a block, ``PromptBlock``, ``PromptMessage``, ``ToolSpec``, ``Prompt``, any object with
-``role`` and ``content``, a message or block as a mapping in Anthropic's or OpenAI's shape, None, or
-an iterable of these."""
+``role`` and ``content``, such a message as a mapping, None, or an iterable of these."""
 
 
 @define
@@ -272,35 +271,16 @@ class TokenCounter:
         for kind, sizer in _SIZERS.items():
             if isinstance(value, kind):
                 return sizer(self, value)
+        if isinstance(value, Mapping) and "role" in value:
+            return self._all((value.get("content"),), MESSAGE_OVERHEAD)
         if isinstance(value, Mapping):
-            return self._mapping(value)
-        if isinstance(value, bytes | bytearray):
-            return self._text(value.decode("utf-8", "replace")), 0
+            text = value.get("text")
+            return self._text(text) if isinstance(text, str) else self._json(value), 0
         if hasattr(value, "role") and hasattr(value, "content"):
             return self._all((value.content,), MESSAGE_OVERHEAD)
         if isinstance(value, Iterable):
             return self._all(value)
         return self._text(str(value)), 0
-
-    def _mapping(self, value: Mapping[str, Any]) -> _Size:
-        """A message or a block in a provider's own shape; anything else as its JSON."""
-        if "role" in value:
-            text, fixed = self._all((value.get("content"),), MESSAGE_OVERHEAD)
-            for call in value.get("tool_calls") or ():
-                text += self._json(call.get("function", call))
-                fixed += CALL_OVERHEAD
-            return text, fixed
-        kind = value.get("type")
-        if kind in ("text", "input_text", "output_text") and isinstance(value.get("text"), str):
-            return self._text(value["text"]), 0
-        if kind == "tool_use":
-            text = self._text(str(value.get("name", ""))) + self._json(value.get("input", {}))
-            return text, CALL_OVERHEAD
-        if kind == "tool_result":
-            return self._all((value.get("content"),), CALL_OVERHEAD)
-        if kind in ("image", "image_url"):
-            return 0, image_tokens(_image(value), self.model.image_rule)
-        return self._json(value), 0
 
     def _json(self, value: Any) -> int:
         if value in ({}, None):
@@ -385,17 +365,3 @@ def by_length(text: str) -> int:
     """The estimate without an encoder: 4 characters per token, rounded up."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
     return -(-size // CHARS_PER_TOKEN)
-
-
-def _image(value: Mapping[str, Any]) -> Image:
-    """A picture block in Anthropic's or OpenAI's shape; one without data has unknown size."""
-    source = value.get("source")
-    if isinstance(source, Mapping):
-        return Image(str(source.get("media_type", "")), str(source.get("data", "")))
-    url = value.get("image_url")
-    if isinstance(url, Mapping):
-        url = url.get("url")
-    if isinstance(url, str) and url.startswith("data:"):
-        head, _, data = url.partition(",")
-        return Image(head[5:].partition(";")[0], data)
-    return Image("", "")

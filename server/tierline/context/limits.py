@@ -160,17 +160,10 @@ def should_compact(history_tokens: int, limits: Limits) -> CompactionVerdict:
     """The first layer, compaction: is history beyond its trigger?"""
     trigger = compaction_trigger(limits)
     if not limits.compaction_enabled:
-        return CompactionVerdict(False, history_tokens, trigger, "Compaction is switched off.")
-    if history_tokens <= trigger:
-        return CompactionVerdict(
-            False,
-            history_tokens,
-            trigger,
-            f"History holds {history_tokens:,} of {trigger:,} tokens.",
-        )
-    return CompactionVerdict(
-        True,
-        history_tokens,
-        trigger,
-        f"History holds {history_tokens:,} tokens, more than {trigger:,}.",
-    )
+        reason = "Compaction is switched off."
+    elif history_tokens <= trigger:
+        reason = f"History holds {history_tokens:,} of {trigger:,} tokens."
+    else:
+        reason = f"History holds {history_tokens:,} tokens, more than {trigger:,}."
+    due = limits.compaction_enabled and history_tokens > trigger
+    return CompactionVerdict(due, history_tokens, trigger, reason)

@@ -126,11 +126,7 @@ class ContextPlan:
 
     def entry(self, key: str) -> PlanEntry | None:
         """The entry of an item, in or out; an included one wins."""
-        for entries in (self.included, self.excluded):
-            for entry in entries:
-                if entry.key == key:
-                    return entry
-        return None
+        return next((one for one in (*self.included, *self.excluded) if one.key == key), None)
 
     def includes(self, key: str) -> bool:
         """True if the item is in the request."""
@@ -209,7 +205,7 @@ def plan(
         mode=mode,
         included=tuple([_included(item) for item in selection.kept.values()]),
         excluded=(
-            *(_excluded(drop) for drop in dropped),
+            *(_entry(drop.item, drop.code, drop.reason) for drop in dropped),
             *(
                 PlanEntry(a.key, a.section, a.tokens, a.code, a.reason, path=a.path)
                 for a in absent
@@ -352,11 +348,11 @@ _WHY = {
 def _included(item: Item) -> PlanEntry:
     entry: PlanEntry | None = item.memo.get("entry")
     if entry is None:
-        entry = item.memo["entry"] = _entry(item)
+        entry = item.memo["entry"] = _reasoned(item)
     return entry
 
 
-def _entry(item: Item) -> PlanEntry:
+def _reasoned(item: Item) -> PlanEntry:
     if item.key == FRAME_KEY:
         code, why = PlanCode.FRAME, "what every request costs beside its content."
     elif item.required:
@@ -375,15 +371,11 @@ def _entry(item: Item) -> PlanEntry:
         why = f"{why[:-1]} ({item.origin})."
     if item.whole_tokens:
         why = f"{why} {cut_sentence(item.tokens, item.whole_tokens)}"
-    return PlanEntry(
-        item.key, item.section, item.tokens, code, why, "",
-        item.sha256, item.pin, item.path, item.group, item.whole_tokens,
-    )  # fmt: skip
+    return _entry(item, code, why)
 
 
-def _excluded(drop: DroppedItem) -> PlanEntry:
-    item = drop.item
+def _entry(item: Item, code: str, reason: str) -> PlanEntry:
     return PlanEntry(
-        item.key, item.section, item.tokens, drop.code, drop.reason, "",
+        item.key, item.section, item.tokens, code, reason, "",
         item.sha256, item.pin, item.path, item.group, item.whole_tokens,
     )  # fmt: skip

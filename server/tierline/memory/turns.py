@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import timegm
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TypeAlias
@@ -181,13 +182,12 @@ def minutes(timestamp: str) -> float | None:
     if match is None:
         return None
     year, month, day, hour, minute = (int(match[i]) for i in range(1, 6))
-    if not (1 <= month <= 12 and 1 <= day <= 31):
+    if not (year and 1 <= month <= 12 and 1 <= day <= 31):
         return None
     shift = 0
     if match[7]:
         shift = (int(match[8]) * 60 + int(match[9])) * (-1 if match[7] == "+" else 1)
-    whole = ((_days(year, month, day) * 24 + hour) * 60) + minute + shift
-    return whole + int(match[6] or 0) / 60
+    return timegm((year, month, day, hour, minute, 0)) // 60 + shift + int(match[6] or 0) / 60
 
 
 def begun(messages: Iterable[Message], default: float = 0.0) -> float:
@@ -199,12 +199,3 @@ def begun(messages: Iterable[Message], default: float = 0.0) -> float:
         if when is not None:
             return when
     return default
-
-
-def _days(year: int, month: int, day: int) -> int:
-    """Days since 1970-01-01 in the Gregorian calendar."""
-    year -= month <= 2
-    era = year // 400
-    of_era = year - era * 400
-    of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
-    return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468

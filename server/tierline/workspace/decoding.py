@@ -10,6 +10,7 @@ from attrs import evolve
 
 from tierline.context.filetext import FileText, LineEnd, facts_of, file_text
 from tierline.context.refusals import Reason
+from tierline.context.text import common_ends
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -134,15 +135,7 @@ def _mixed(file: FileText, new_text: str) -> str:
     old_lines = file.text.split("\n")
     new_lines = new_text.split("\n")
     ends = file.facts.line_ends
-    first = 0
-    while first < min(len(old_lines), len(new_lines)) and old_lines[first] == new_lines[first]:
-        first += 1
-    last = 0
-    while (
-        last < min(len(old_lines), len(new_lines)) - first
-        and old_lines[-1 - last] == new_lines[-1 - last]
-    ):
-        last += 1
+    first, last = common_ends(old_lines, new_lines)
     letters: list[str] = [""] * len(new_lines)
     letters[:first] = list(ends[:first]) + [""] * (first - len(ends[:first]))
     middle_old = old_lines[first : len(old_lines) - last]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import struct
 import time
-import zlib
 
 import pytest
 
@@ -21,7 +18,6 @@ from tierline.context.counting import (
     TokenCounter,
     by_length,
 )
-from tierline.context.images import ImageRule
 from tierline.context.models import ModelFacts
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
 from tierline.history.messages import Message
@@ -29,12 +25,6 @@ from tierline.tokenizers import encoder
 
 NATIVE = ModelFacts("m", encoding="stub", native_encoding=True)
 FOREIGN = ModelFacts("m", encoding="stub", ratio=1.5, margin=0.2)
-
-
-_IHDR = b"IHDR" + struct.pack(">IIBBBBB", 1200, 900, 8, 2, 0, 0, 0)
-PNG_HEAD = (
-    b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + _IHDR + struct.pack(">I", zlib.crc32(_IHDR))
-)
 
 
 class Breaks:
@@ -72,45 +62,6 @@ def test_calls_and_results_are_counted_with_what_is_in_them() -> None:
     result = ToolResult("toolu_1", (Text("x" * 40), Image("image/png", "", 750, 10)))
     assert counter.count(use) > CALL_OVERHEAD
     assert counter.count(result) == CALL_OVERHEAD + 10 + counter.count(result.content[1])
-    anthropic = {"type": "tool_use", "name": "read_file", "input": {"path": "src/a.py"}}
-    assert counter.count(anthropic) == counter.count(use)
-    openai = {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [{"function": {"name": "read_file", "arguments": '{"path": "src/a.py"}'}}],
-    }
-    assert counter.count(openai) > MESSAGE_OVERHEAD + CALL_OVERHEAD
-
-
-def test_blocks_in_the_providers_shapes_cost_what_ours_do() -> None:
-    counter = stub_counter()
-    call = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
-    asked = {"role": "assistant", "content": None, "tool_calls": [call, call]}
-    one = counter.count({"role": "assistant", "content": None, "tool_calls": [call]})
-    assert counter.count(asked) - one == one - MESSAGE_OVERHEAD > CALL_OVERHEAD
-    use = {"type": "tool_use", "id": "c", "name": "f", "input": {"a": 1}}
-    assert counter.count(use) == counter.count(ToolUse("c", "f", {"a": 1}))
-    result = {"type": "tool_result", "tool_use_id": "c", "content": "12345678"}
-    assert counter.count(result) == CALL_OVERHEAD + 2
-    for kind in ("text", "input_text", "output_text"):
-        assert counter.count({"type": kind, "text": "12345678"}) == 2
-    assert counter.count({"type": "text", "text": None}) > 2, "as JSON"
-    assert counter.count(b"12345678") == 2
-    assert counter.count(12345678) == 2
-
-
-def test_a_picture_costs_the_same_in_every_shape() -> None:
-    counter = stub_counter(image_rule=ImageRule.OPENAI_TILES)
-    data = base64.b64encode(PNG_HEAD).decode()
-    ours = counter.count(Image("image/png", data))
-    source = {"type": "base64", "media_type": "image/png", "data": data}
-    uri = f"data:image/png;base64,{data}"
-    assert counter.count({"type": "image", "source": source}) == ours
-    assert counter.count({"type": "image_url", "image_url": {"url": uri}}) == ours
-    assert counter.count({"type": "image_url", "image_url": uri}) == ours
-    unknown = counter.count(Image("", ""))
-    assert counter.count({"type": "image_url", "image_url": "https://x.example/a.png"}) == unknown
-    assert counter.count({"type": "image"}) == unknown != ours
 
 
 def test_a_prompt_counts_tools_system_and_messages() -> None:
@@ -132,6 +83,7 @@ def test_reasoning_and_unknown_blocks_cost_their_json() -> None:
     counter = stub_counter()
     assert counter.count(Reasoning("anthropic", {"thinking": "x" * 400})) > 100
     assert counter.count({"type": "from_the_future", "payload": "x" * 400}) > 100
+    assert counter.count({"type": "text", "text": None}) > 2, "as JSON"
 
 
 def test_the_models_own_encoding_is_exact_and_has_no_margin() -> None:

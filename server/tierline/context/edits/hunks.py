@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
+from tierline.context.text import common_ends
+
 Span = tuple[int, int, str]
 """Start and end offset, and the new text."""
 
@@ -48,13 +50,7 @@ def _trim(text: str, span: Span) -> Span | None:
     old = text[start:end]
     if old == new:
         return None
-    head = 0
-    most = min(len(old), len(new))
-    while head < most and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < most - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
+    head, tail = common_ends(old, new)
     return start + head, end - tail, new[head : len(new) - tail]
 
 

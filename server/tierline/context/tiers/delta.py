@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
+from tierline.context.text import common_ends
+
 CONTEXT_LINES = 1
 """Unchanged lines before each change: with the removed lines, enough to find the place. None after
 it, as every line of a difference is paid for until the base is rewritten.
@@ -86,11 +88,7 @@ def _grouped(edits: Sequence[_Edit], context: int) -> Iterator[list[_Edit]]:
 
 def _edits(old: Sequence[str], new: Sequence[str]) -> list[_Edit]:
     """The changes, in order. The common prefix and suffix are removed first."""
-    shorter = min(len(old), len(new))
-    head = next((i for i in range(shorter) if old[i] != new[i]), shorter)
-    tail = 0
-    while tail < shorter - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
+    head, tail = common_ends(old, new)
     a, b = old[head : len(old) - tail], new[head : len(new) - tail]
     if not a and not b:
         return []

@@ -34,9 +34,7 @@ from tierline.context.tiers.logstate import (
     BaseVersion,
     LogEntry,
     LogState,
-    based_piece,
     said_piece,
-    update_piece,
     versions,
 )
 from tierline.context.tiers.model_edits import KnownVersions, VersionIndex, among, told_in
@@ -347,24 +345,13 @@ class LayoutInput:
         talk = iter(chosen.talk)
         head = [piece_of(item, Tier.HEAD) for item in self.head]
         base = [
-            based_piece(
-                b,
-                have[b.sha],
-                stale=current.get(b.key) != b.sha,
-                request=self.number,
-                hazard=self.hazards.get(b.key, 0.0),
-            )
+            self._sent(b, b.tier, have[b.sha], stale=current.get(b.key) != b.sha)
             for b in chosen.base
         ]
         log = [
             said_piece(next(talk))
             if e.kind is PieceKind.ITEM
-            else update_piece(
-                e,
-                stale=newest[e.key] is not e,
-                request=self.number,
-                hazard=self.hazards.get(e.key, 0.0),
-            )
+            else self._sent(e, Tier.LOG, e.text, kind=e.kind, stale=newest[e.key] is not e)
             for e in chosen.log
         ]
         behind = len(head) + len(base)
@@ -376,6 +363,29 @@ class LayoutInput:
         ends = (behind + len(log), *((before, *rest) if far else (*rest, before)))
         marks = tuple(dict.fromkeys(end - 1 for end in ends if end))
         return [*head, *base, *log], marks
+
+    def _sent(
+        self,
+        entry: BaseVersion | LogEntry,
+        tier: Tier,
+        text: str,
+        *,
+        stale: bool,
+        kind: PieceKind = PieceKind.ITEM,
+    ) -> Piece:
+        """The piece of a document in the base or of an update, with the bytes that were sent."""
+        return Piece(
+            entry.key,
+            tier,
+            entry.section,
+            entry.tokens,
+            text,
+            kind=kind,
+            path=entry.path,
+            stale=stale,
+            age=self.number - entry.since,
+            hazard=self.hazards.get(entry.key, 0.0),
+        )
 
 
 def _blocks(piece: Piece) -> int:

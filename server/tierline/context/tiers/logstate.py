@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import astuple, evolve, field, frozen
 
 from tierline.context.items import Item, Section
 from tierline.context.tiers.base import Piece, PieceKind, Tier, piece_of
@@ -77,14 +77,9 @@ class LogState:
     def to_json(self) -> dict[str, Any]:
         """JSON values."""
         return {
-            "base": [
-                [b.key, b.section, b.tier, b.sha, b.tokens, b.path, b.since] for b in self.base
-            ],
-            "log": [
-                [e.key, e.sha, e.tokens, e.kind, e.text, e.section, e.path, e.since]
-                for e in self.log
-            ],
-            "ends": [[e.length, e.at, e.turn, e.kept] for e in self.ends],
+            "base": [list(astuple(version)) for version in self.base],
+            "log": [list(astuple(entry)) for entry in self.log],
+            "ends": [list(astuple(end)) for end in self.ends],
             "head": self.head,
             "rents": dict(self.rents),
             "texts": dict(self.texts),
@@ -182,45 +177,12 @@ def versions(base: Iterable[BaseVersion], updates: Iterable[LogEntry]) -> dict[s
     return known
 
 
-def based_piece(
-    entry: BaseVersion, text: str, *, stale: bool, request: int, hazard: float
-) -> Piece:
-    """A document in the base, with the bytes that were sent."""
-    return Piece(
-        entry.key,
-        entry.tier,
-        entry.section,
-        entry.tokens,
-        text,
-        path=entry.path,
-        stale=stale,
-        age=request - entry.since,
-        hazard=hazard,
-    )
-
-
 def said_piece(item: Item) -> Piece:
     """The piece of a conversation's item. A text item (a summary) becomes a user message."""
     piece: Piece | None = item.memo.get("said")
     if piece is None:
         piece = item.memo["said"] = piece_of(item, Tier.LOG)
     return piece
-
-
-def update_piece(entry: LogEntry, *, stale: bool, request: int, hazard: float) -> Piece:
-    """The piece of an update in the log."""
-    return Piece(
-        entry.key,
-        Tier.LOG,
-        entry.section,
-        entry.tokens,
-        entry.text,
-        kind=entry.kind,
-        path=entry.path,
-        stale=stale,
-        age=request - entry.since,
-        hazard=hazard,
-    )
 
 
 def with_rents(state: LogState, rents: Mapping[str, float]) -> LogState:
