@@ -41,9 +41,7 @@ class ReportedUsage:
 
 @define
 class UsageLedger:
-    """The last report and the sums of all reports. The sums say what was paid, not what
-    is in use.
-    """
+    """The last report, and the sums of all: what was paid, not what is in use."""
 
     last: ReportedUsage | None = None
     requests: int = 0
@@ -150,9 +148,7 @@ def budget(
 
 
 def _shown_under(entry: PlanEntry) -> Section:
-    """The section to show an entry under. The prompt being answered is part of the history already,
-    but is shown as the prompt.
-    """
+    """The section to show an entry under: the prompt being answered is part of the history."""
     if entry.section is Section.HISTORY and entry.code == PlanCode.REQUIRED:
         return Section.PROMPT
     return entry.section

@@ -82,9 +82,7 @@ _NAMES = {
 
 
 class FixedPartTooLarge(TierlineError):  # noqa: N818 - named for what the user meets
-    """The parts that must be sent do not fit into the window. ``parts`` names them,
-    largest first.
-    """
+    """The parts that must be sent do not fit into the window. ``parts``: the largest first."""
 
     def __init__(self, parts: Sequence[FixedPart], needed: int, room: int) -> None:
         self.parts = tuple(sorted(parts, key=lambda part: (-part.tokens, part.key)))
@@ -147,9 +145,7 @@ class Selection:
         )
 
     def drop(self, item: Item, code: PlanCode, reason: str) -> list[DroppedItem]:
-        """Take an item out, and all items that depend on it. Held and absent items stay as they
-        are.
-        """
+        """Take out an item and all that depend on it. Held and absent ones stay as they are."""
         if item.key not in self.kept or self.held(item):
             return []
         del self.kept[item.key]

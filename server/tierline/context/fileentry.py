@@ -41,17 +41,13 @@ class FileEntry:
     aliases: tuple[str, ...] = ()
     origin: str = ""
     folder: str = ""
-    """Key of the folder that it was added with, ending in a slash; empty if it was
-    added by itself.
-    """
+    """Key, with a slash at its end, of the folder that it was added with; else empty."""
     automatic: bool = False
     """True if nobody added it by name: it leaves with its lease."""
     confirmed: bool = False
     """The user saw the warning and wants it (ignored or secret files)."""
     once: bool = False
-    """The confirmation ends with the session, so that a file of secrets is never
-    restored unasked.
-    """
+    """The confirmation ends with the session: a file of secrets is never restored unasked."""
     dirty: bool = False
     """The text comes from an editor buffer that differs from the disk."""
 

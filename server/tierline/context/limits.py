@@ -111,9 +111,7 @@ class Limits:
 
     @property
     def problem(self) -> str:
-        """A sentence for the user if the settings contradict each other, else empty. The limits
-        work all the same.
-        """
+        """What to tell the user if settings contradict each other; the limits work all the same."""
         if self.max_output_tokens < self.window:
             return ""
         return (
@@ -123,9 +121,7 @@ class Limits:
 
 
 def trigger_tokens(window: int, *, tokens: int = 0, percent: float = 50.0) -> int:
-    """The size of history at which compaction is due: ``tokens`` if it is set, else ``percent`` of
-    the window.
-    """
+    """History at which compaction is due: ``tokens`` if set, else ``percent`` of the window."""
     return tokens or max(1, int(window * percent / 100))
 
 

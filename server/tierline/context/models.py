@@ -91,9 +91,7 @@ class ModelFacts:
     source: str = ""
     """Source of the figures: the provider's page and when it was read."""
     sees: bool = False
-    """True if it accepts pictures according to the public list; ``image_rule`` says
-    what they cost.
-    """
+    """It accepts pictures by the public list; ``image_rule`` says what they cost."""
     reasoning: ThinkingSupport = "unknown"
     responses_only: bool = False
     """True for models that exist only in OpenAI's Responses API."""
@@ -115,9 +113,7 @@ class ModelFacts:
 
     @property
     def explicit_markers(self) -> bool:
-        """True if the provider caches at explicit markers; else by automatic prefix, or
-        not at all.
-        """
+        """True if it caches at explicit markers; else by automatic prefix, or not at all."""
         return self.caching == "explicit"
 
     def prices_for(self, input_tokens: int) -> Prices:

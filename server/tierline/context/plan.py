@@ -54,9 +54,7 @@ class PlanEntry:
     """Tokens of the whole, if only a part is sent; else 0."""
 
     def at(self, tier: str) -> PlanEntry:
-        """The entry with its tier; the same object if the tier does not change, as for most
-        entries.
-        """
+        """The entry with its tier; the same object if that stays, as for most entries."""
         if tier == self.tier:
             return self
         found = self._placed.get(tier)
@@ -255,9 +253,7 @@ def _plan_id(
 
 
 def _distinct(candidates: Iterable[Item]) -> tuple[list[Item], list[DroppedItem]]:
-    """One item per key: the first. Equal copies are dropped; items of other content are listed as
-    excluded.
-    """
+    """The first item of each key. Equal copies are dropped, others listed as excluded."""
     items: dict[str, Item] = {}
     dropped: list[DroppedItem] = []
     for item in candidates:
@@ -298,9 +294,7 @@ def _frame(tokens: int) -> Item:
 
 
 def _apply_mode(selection: Selection, mode: ContextMode, limits: Limits) -> None:
-    """Leave out automatic context that the mode does not allow. Pins are not automatic, and items
-    that were sent already stay.
-    """
+    """Leave out automatic context that the mode does not allow; pins and what was sent stay."""
     allowed = LIMITS[mode]
     most = limits.room(allowed.tokens(limits.max_input_tokens))
     count = tokens = 0

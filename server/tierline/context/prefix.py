@@ -110,9 +110,7 @@ def _blocks(blocks: Iterable[PromptBlock]) -> list[object]:
 
 
 def _shape(block: Block) -> object:
-    """The part of a block that the model sees; for a picture without its file name and our idea of
-    its size.
-    """
+    """The part of a block that the model sees: of a picture neither its file name nor its size."""
     if isinstance(block, ToolResult):
         return [block.tool_use_id, block.is_error, [_shape(part) for part in block.content]]
     if isinstance(block, Image):

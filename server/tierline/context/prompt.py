@@ -62,9 +62,7 @@ class ToolSpec:
     description: str
     input_schema: Mapping[str, Any] = field(factory=dict)
     builtin: bool = True
-    """Built-in tools are rendered before dynamic ones, so that adding a dynamic one keeps their
-    prefix.
-    """
+    """Built-in tools come before dynamic ones, so that adding one of these keeps their prefix."""
 
 
 @frozen
@@ -78,9 +76,7 @@ class Thinking:
     shown: bool = False
     """Readable thinking is requested with the reply."""
     drop: bool = False
-    """The service shall leave out thinking that is bound to another beginning, instead
-    of refusing.
-    """
+    """The service shall leave out, not refuse, thinking that is bound to another beginning."""
 
 
 @frozen

@@ -192,9 +192,7 @@ def _assistant_turns(run: Sequence[_Message], after: list[PromptBlock], ids: _Id
 
 
 def _without_trailing_reasoning(blocks: Sequence[PromptBlock]) -> list[PromptBlock]:
-    """The blocks without thinking at the end: its reply is missing, and providers
-    refuse it there.
-    """
+    """The blocks without thinking at the end, which providers refuse as its reply is missing."""
     last = max(i for i, b in enumerate(blocks) if _weighs(b))
     return [*blocks[: last + 1], *_void(blocks[last + 1 :])]
 
@@ -295,9 +293,7 @@ def _settle_marks(parts: Iterable[_Part]) -> tuple[Ttl | None, list[_Part]]:
 
 
 def _limit_marks(parts: list[_Part], room: int) -> list[_Part]:
-    """Keep the first mark, of the longest-lived prefix, and the last ones, of the conversation;
-    drop those between.
-    """
+    """Keep the first mark (the longest-lived prefix) and the last ones, of the conversation."""
     marked = [
         (part, i)
         for part in parts

@@ -94,9 +94,7 @@ def check(path: Path) -> None:
 
 
 def works(folder: str) -> bool:
-    """Whether the file system has byte-range locks, which SQLite needs. Tried once
-    for each folder.
-    """
+    """Whether there are byte-range locks, which SQLite needs; tried once for each folder."""
     if sys.platform == "win32":
         return True
     known = _works.get(folder)

@@ -45,9 +45,7 @@ class UnfitError(OSError):
 
 @frozen
 class OpenedPath:
-    """A name in a folder that is held open (``folder``); where that is not possible,
-    a whole path.
-    """
+    """A name in an open ``folder``; where that is not possible, a whole path."""
 
     folder: int | None
     name: str

@@ -25,9 +25,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float32]
 
 MAX_TOKENS = 128
-"""Tokens of a text that are read. Cost grows with length, and a turn mostly says early what it is
-about.
-"""
+"""Tokens of a text that are read: cost grows with length, and a turn says early what it is on."""
 
 
 class Bert:

@@ -1,6 +1,4 @@
-"""Embeddings for the server: asks the worker process, waits only a bounded time, and works without
-an answer.
-"""
+"""Embeddings for the server, from its worker: it waits a bounded time, and works without."""
 
 from __future__ import annotations
 
@@ -38,9 +36,7 @@ _MAX_FAILURES = 3
 
 
 def find_model(setting: str = "") -> Path | None:
-    """The model's folder: that of the setting, or of an installed package; None if there is none
-    or numpy is missing.
-    """
+    """The model's folder, by setting or installed package; None without one or numpy."""
     if importlib.util.find_spec("numpy") is None:
         return None
     if setting:

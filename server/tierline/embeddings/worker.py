@@ -39,9 +39,7 @@ def main() -> int:
 
 
 def _leave_with(parent: int) -> None:
-    """End this process once ``parent`` is gone, where the system shows it: an orphan gets another
-    parent.
-    """
+    """End this process once ``parent`` is gone: an orphan gets another, where systems show it."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(0)

@@ -77,9 +77,7 @@ class CompactionPlan:
     keeps: tuple[str, ...] = ()
     """Ids of single messages in those groups that stay."""
     zone: tuple[Message, ...] = field(default=(), repr=False)
-    """The messages that are replaced, an earlier summary included: the source of the
-    new summary.
-    """
+    """The replaced messages, with an earlier summary: the source of the new one."""
     zone_tokens: int = 0
     budget_tokens: int = 0
     """Most tokens of the summary."""

@@ -362,9 +362,7 @@ class _Finder:
         self.task = None
 
     def _abandon(self) -> None:
-        """Another task began before this one was reported as done: it counts as done if it was
-        answered.
-        """
+        """Another task began before this one was reported as done: it is, if it was answered."""
         if self.task is not None:
             if self.reply:
                 self._close(self.task, self.task.place, self.reply)
@@ -436,9 +434,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _best(question: str, told: Sequence[str]) -> str:
-    """The sentence of a reply that answers a question: a yes or no, else one that
-    shares its words.
-    """
+    """The sentence that answers a question: a yes or no, else one that shares its words."""
     if cues.is_opinion(told[0]):
         return told[0]
     words = _words(question)

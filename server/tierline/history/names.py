@@ -82,9 +82,7 @@ def identifiers(text: str) -> list[str]:
 
 
 def without_files(text: str) -> str:
-    """The text with each file name replaced by a blank, so that its parts do not count as
-    identifiers.
-    """
+    """The text with a blank for each file name, whose parts are no identifiers."""
     parts: list[str] = []
     last = 0
     for _, (start, end) in _found(text):

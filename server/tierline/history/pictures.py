@@ -11,9 +11,7 @@ from tierline.history.messages import Message
 
 LEFT_OUT = "[an older picture was here; it left the request, which would have been too large]"
 _SHARE = 0.5
-"""Share of the limit that stays when older pictures leave, so that not every new picture makes
-another leave.
-"""
+"""Share of the limit that stays, so that not every new picture makes another leave."""
 
 
 def lighter(messages: Sequence[Message], most_bytes: int) -> tuple[list[Message], int]:

@@ -39,9 +39,7 @@ class RenderedHistory:
     """A conversation, ready to be planned."""
 
     items: tuple[Item, ...]
-    """Messages in the form in which they were sent, with the notes of earlier turns in their
-    places.
-    """
+    """Messages as they were sent, with the notes of earlier turns in their places."""
     tail: tuple[Item, ...]
     """Items for this prompt alone. One that was sent before stands where it was sent."""
     anew: Mapping[str, Item | None]

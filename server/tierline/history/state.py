@@ -146,9 +146,7 @@ class StreamFilter:
         return shown + fence
 
     def _decide(self, line: str) -> str:
-        """The part to show of a whole line, or of a beginning that cannot become a heading or a
-        fence.
-        """
+        """What to show of a line, or of a beginning that can be neither heading nor fence."""
         bare = line.rstrip("\r\n")
         fence, self._fence = self._fence, ""
         mark = _FENCE.match(bare)

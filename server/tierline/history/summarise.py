@@ -47,9 +47,7 @@ class SummaryProblem(CodedError):  # noqa: N818 - an outcome, not a failure of t
 
 
 def instructions(budget_tokens: int, wishes: str = "") -> str:
-    """The system text of a summarising request. ``wishes``: what the user asked for, in the user's
-    own words.
-    """
+    """The system text of a summarising request. ``wishes``: in the user's own words."""
     text = INSTRUCTIONS.format(words=max(20, int(budget_tokens * 0.6)))
     if not wishes.strip():
         return text

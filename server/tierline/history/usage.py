@@ -97,9 +97,7 @@ class PackedReflection(Mapping[str, Any]):
 
 
 def turn_usage(data: Mapping[str, Any]) -> TurnUsage | None:
-    """The figures in a reflection; None if no request was answered. Total: fields that make no
-    sense count as missing.
-    """
+    """The figures in a reflection, senseless ones as missing; None if no request was answered."""
     return data.usage if isinstance(data, PackedReflection) else _read(data)
 
 

@@ -112,9 +112,7 @@ class Translator:
 
 @lru_cache
 def translator(locale: str) -> Translator | None:
-    """The translator for a locale (``de``, ``de-AT``, ``de_DE.UTF-8``); None for English, and for
-    languages without a catalogue.
-    """
+    """The translator for a locale (``de``, ``de_DE.UTF-8``); None without a catalogue for it."""
     if not (names := _names(locale)):
         return None
     found = gettext.translation(DOMAIN, str(FOLDER), names, fallback=True)

@@ -70,9 +70,7 @@ def fold(records: Iterable[Mapping[str, Any]]) -> dict[str, Capsule]:
 
 
 def extract(text: str) -> tuple[str, float]:
-    """A description in the file's own words (its head comment and the names that it defines), and
-    its confidence.
-    """
+    """A description from the file's head comment and names, and its confidence."""
     head = _head(text)
     names = list(dict.fromkeys(m["name"] for m in _DEFINITION.finditer(text)))
     parts = [head] if head else []

@@ -57,9 +57,7 @@ class Memo:
 
 @frozen
 class RankedMemo:
-    """A memo, its score (the share of the prompt's terms that it has, by weight), and
-    the reason.
-    """
+    """A memo, its score (its weighted share of the prompt's terms), and the reason."""
 
     memo: Memo
     score: float

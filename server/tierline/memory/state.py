@@ -367,9 +367,7 @@ class Memory:
         return summary
 
     def _session_room(self, coming: MemoryTurn) -> None:
-        """If session memory is over its trigger, replace the oldest summaries by one
-        shorter one.
-        """
+        """If session memory is over its trigger, replace the oldest summaries by a shorter one."""
         budget = self.budgets.session
         if self.fill(Level.SESSION) <= self.budgets.trigger * budget:
             return

@@ -104,9 +104,7 @@ def is_summary(messages: Sequence[Message]) -> bool:
 
 
 def look(group: Group, count: Count, before: float = 0.0) -> MemoryTurn:
-    """A group of messages as a turn. ``before``: the time of the turn before, in minutes since
-    1970.
-    """
+    """A group of messages as a turn. ``before``: the last turn's, in minutes since 1970."""
     messages = group.messages
     prompts = [m for m in messages if is_prompt(m)]
     prompt = "\n".join(text_of(m.content) for m in prompts)

@@ -86,9 +86,7 @@ class Usage:
     cost: float | None = None
     """Cost of the request in US dollars, where the service reports it."""
     written_1h: int | None = None
-    """The part of ``cache_write_tokens`` that is kept for an hour, where the service
-    distinguishes.
-    """
+    """The part of ``cache_write_tokens`` kept for an hour, where it is told apart."""
     reply_id: str = ""
     """The service's id of its reply."""
     missed: str = ""

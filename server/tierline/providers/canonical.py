@@ -45,9 +45,7 @@ def sort_tools(tools: Iterable[ToolSpec]) -> list[ToolSpec]:
 
 
 def cache_control(mark: Ttl) -> dict[str, str]:
-    """The field ``cache_control`` of a breakpoint; the API's default of five minutes is
-    left out.
-    """
+    """The field ``cache_control`` of a breakpoint, without the default of five minutes."""
     return {"type": "ephemeral"} if mark == "5m" else {"type": "ephemeral", "ttl": mark}
 
 

@@ -1,6 +1,4 @@
-"""Choosing the language model: an explicit setting, a key, a server on this machine, the embedded
-one.
-"""
+"""Choosing the language model: a setting, a key, a server on this machine, the embedded one."""
 
 from __future__ import annotations
 
@@ -102,9 +100,7 @@ def choose(  # noqa: PLR0911 - one line per way
 
 
 def _none(found: Sequence[LocalServer], error: ProviderError) -> ProviderError:
-    """The error that there is no model, with all ways to get one. ``error``: why the embedded one
-    failed.
-    """
+    """There is no model: all ways to get one. ``error``: why the embedded one failed."""
     hint = ""
     if any(server.models for server in found):
         names = " and ".join(server.name for server in found if server.models)
@@ -177,9 +173,7 @@ def _key(row: ProviderSpec, env: Mapping[str, str], secrets: Mapping[str, str]) 
 
 
 def _matching(model: str, keys: Sequence[ProviderSpec]) -> ProviderSpec:
-    """The provider that owns the named model, if there is a key for it; else the first
-    with a key.
-    """
+    """The provider of the named model if there is its key; else the first with a key."""
     if not model:
         return keys[0]
     wanted = owner(model) or COMPATIBLE

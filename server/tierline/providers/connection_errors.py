@@ -126,9 +126,7 @@ def causes_of(error: BaseException) -> Iterator[BaseException]:
 
 
 def proxy_of(url: str, network: Network | None = None) -> str:
-    """``host:port`` of the proxy on the way to an address, without user name and password; empty if
-    none is used.
-    """
+    """``host:port`` of the proxy to an address, without user and password; empty if none."""
     try:
         proxy = proxy_for(url, network)
         return _place(proxy) if proxy else ""

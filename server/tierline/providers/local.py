@@ -149,9 +149,7 @@ class LocalModelProcess:
 
 
 def _not_started(error: str) -> ProviderError:
-    """The error, with advice for systems without the OpenMP library, which no Python package
-    brings.
-    """
+    """The error, with advice if the OpenMP library is missing, which no Python package has."""
     missing = re.search(r"(lib[\w+.-]+?\.so[.\d]*): cannot open shared object file", error)
     if missing is None:
         return ProviderError(
@@ -176,9 +174,7 @@ def _cores() -> int:
 
 
 class LocalProvider(OpenAIProvider):
-    """The embedded model. llama.cpp keeps the state of earlier prompts and reports how many tokens
-    it reused.
-    """
+    """The embedded model. llama.cpp keeps earlier prompts and says how much it reused."""
 
     name = "local"
     service = "The embedded model"

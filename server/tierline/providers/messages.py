@@ -96,9 +96,7 @@ class MessageReader:
                 yield from self._whole(data)
 
     def has_content(self, data: Mapping[str, Any]) -> bool:
-        """See ``Reader.says``. Unknown events do not count: they may be pings of a
-        later version.
-        """
+        """See ``Reader.says``. Unknown events, maybe a later version's pings, do not count."""
         if data.get("type") == "content_block_delta":
             delta = mapping(data.get("delta"))
             return any(value for key, value in delta.items() if key != "type")

@@ -28,14 +28,10 @@ OTHER_LIMIT = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "
 
 @frozen
 class Profile:
-    """What one server accepts for one model. The defaults are those of a server that accepts
-    everything.
-    """
+    """What one server accepts for one model; by default, everything."""
 
     system: str = "system"
-    """The role of the instructions: ``system``, ``developer``, or ``user``, which puts them before
-    the first prompt.
-    """
+    """The instructions' role: ``system``, ``developer``, or ``user``: before the first prompt."""
     alternate: bool = False
     """The roles must alternate: consecutive messages of one role are joined."""
     tools: bool = True

@@ -46,9 +46,7 @@ class ProviderSpec:
     servers of the format may not know the field.
     """
     drops_bound_thinking: bool = False
-    """Its service can be asked to drop thinking that is bound to another beginning of the
-    conversation.
-    """
+    """Its service can be asked to drop thinking of another beginning of the conversation."""
     sdk: str = ""
     """Python package of its SDK."""
     url_variable: str = ""
@@ -58,9 +56,7 @@ class ProviderSpec:
     model_prefix: str = ""
     """Prefix of its models' names. An address or model with it uses its format."""
     vendor: str = ""
-    """The vendor whose models it serves (``PublicList.vendors``); empty if it serves
-    those of many.
-    """
+    """The vendor (``PublicList.vendors``) of its models; empty if it serves those of many."""
     host: str = ""
     """The host whose prices hold for open-weight models (``PublicList``)."""
     key_path: str = ""
@@ -183,9 +179,7 @@ def spec(name: str) -> ProviderSpec | None:
 
 
 def official(service: str) -> ProviderSpec:
-    """The provider whose own service this is (``Maker.service``); an empty row for
-    other servers.
-    """
+    """The provider of this service (``Maker.service``); an empty row for other servers."""
     return _OFFICIAL.get(service, _ELSEWHERE)
 
 

@@ -160,9 +160,7 @@ def make(choice: ProviderChoice, _editor: EditorPort | None) -> ResponsesProvide
 
 
 class ResponsesProvider(OpenAIProvider):
-    """Like Chat Completions, with encrypted reasoning, and breakpoints for models that
-    have them.
-    """
+    """Like Chat Completions, with encrypted reasoning, and breakpoints where models know them."""
 
     name = "responses"
     path = "/responses"

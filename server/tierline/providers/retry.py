@@ -103,9 +103,7 @@ _CORRECTABLE = frozenset({"bad_request", "unavailable", "thinking_unknown"})
 
 @define
 class Corrections:
-    """Corrections learnt from the refusals of one request. Each is tried once, and the same bytes
-    are never sent twice.
-    """
+    """Corrections by the refusals of one request, each tried once: never the same bytes twice."""
 
     request: RenderedRequest
     """The request with all corrections so far."""

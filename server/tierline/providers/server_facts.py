@@ -89,9 +89,7 @@ def _row(value: object, model: str) -> Mapping[str, Any]:
 
 
 def ask(method: str, url: str, body: object = None, *, seconds: float = _SECONDS) -> Any:
-    """The JSON answer of a server on this machine, directly, without a proxy or a key; None if
-    there is none.
-    """
+    """The JSON answer of a server on this machine, without proxy or key; None without one."""
     import http.client
 
     parts = urlsplit(url)

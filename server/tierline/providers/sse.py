@@ -114,15 +114,11 @@ class _Lines:
     _parts: list[bytes] = field(factory=list)
 
     _after_return: bool = False
-    """True after a carriage return, which a line feed may follow as part of the same
-    line ending.
-    """
+    """After a carriage return, which a line feed may follow as part of the same line ending."""
     _began: bool = False
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that end in a chunk, without their endings (any of the three that
-        are allowed).
-        """
+        """The lines that end in a chunk, without their endings (three are allowed)."""
         if not self._began:
             chunk = self._begin(chunk)
         if self._after_return and chunk.startswith(b"\n"):

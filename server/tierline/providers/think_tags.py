@@ -38,9 +38,7 @@ class HarmonyParser:
     """True once the answer has begun: white space in it is the model's own."""
 
     def feed(self, text: str, *, last: bool = False) -> Iterator[ContentPiece]:
-        """Thinking and text that are certain after one more piece; everything after the ``last``
-        one.
-        """
+        """Thinking and text that are certain after one more piece, or all after the ``last``."""
         self._held += text
         while mark := _MARK.search(self._held):
             yield from self._part(self._held[: mark.start()])
@@ -148,9 +146,7 @@ class ThinkTagParser:
             yield from self._answer()
 
     def rest(self) -> Iterator[TaggedPiece]:
-        """The text that was held back. Thinking that never ended is the whole reply: it is given as
-        text, so that it is not lost.
-        """
+        """What was held back. Thinking that never ended is text, so that it is not lost."""
         if self._harmony is not None:
             yield from self._harmony.rest()
             return

@@ -51,9 +51,7 @@ class ThinkingCollector:
             yield ReasoningDone(data)
 
     def _detail(self, piece: Mapping[str, Any]) -> None:
-        """Merge a piece: pieces of one entry have the same type and index, and its texts come in
-        parts.
-        """
+        """Merge a piece: one entry's have its type and index, and texts come in parts."""
         last = self._details[-1] if self._details else None
         names = ("type", "index", "id")
         if last is None or any(last.get(n) != piece.get(n, last.get(n)) for n in names):

@@ -79,9 +79,7 @@ class Reader(Protocol):
         ...
 
     def end(self) -> Iterable[StreamEvent]:
-        """The remaining events when the stream is over; with ``Stop`` if the reply's
-        end was seen.
-        """
+        """The remaining events of a stream; with ``Stop`` if the reply's end was seen."""
         ...
 
 

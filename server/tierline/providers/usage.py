@@ -65,9 +65,7 @@ def message_figures(before: Mapping[str, Any], later: Mapping[str, Any]) -> Mapp
 
 
 def message_usage(figures: Mapping[str, Any]) -> Usage:
-    """The figures of the Messages API, where ``input_tokens`` excludes what was read from the cache
-    or written to it.
-    """
+    """Figures of the Messages API, whose ``input_tokens`` exclude what the cache read or wrote."""
     if "input_tokens" not in figures and (other := completion_usage(figures)) is not None:
         return other
     uncached, read, written = (figures.get(name) for name in _UNCACHED)

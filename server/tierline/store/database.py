@@ -133,9 +133,7 @@ class Database:
         db.execute(f"PRAGMA user_version = {self._version}")
 
     def _explain(self, error: OSError) -> None:
-        """Tell the user about a problem of this file alone. The history log reports a full or
-        read-only disk.
-        """
+        """Tell the user about a problem of this file alone; the log reports a full disk."""
         why = disk.explain(error) if isinstance(error, disk.UnfitError) else ""
         if error.errno in (errno.EACCES, errno.EPERM):
             why = "its permissions do not allow it"

@@ -236,9 +236,7 @@ class Drafts:
             return []
 
     def _locked(self) -> bool:
-        """Whether we hold the lock; false, too, if its file was deleted, as others could then lock
-        it.
-        """
+        """Whether we hold the lock; false if its file was deleted, as others could lock it."""
         return self._held is not None and disk.regular(self._held.file) is not None
 
     def _claim(self) -> bool:

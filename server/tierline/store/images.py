@@ -53,9 +53,7 @@ class ImageStore:
         return attrs.evolve(image, data=base64.b64encode(raw).decode("ascii"), ref=ref)
 
     def load(self, ref: str) -> bytes | None:
-        """The bytes of a stored image; None if it is missing or damaged, or the name is not one of
-        ours.
-        """
+        """The bytes of a stored image; None if it is missing, damaged or not one of ours."""
         if not _NAME.fullmatch(ref):
             return None
         try:

@@ -167,9 +167,7 @@ class HistoryLog:
             ) from error
 
     def scan(self) -> LogScan:
-        """Read the whole file; for tests, tools and small files. For large files use
-        :meth:`read`.
-        """
+        """The whole file; for large ones, use :meth:`read`."""
         records: list[Mapping[str, Any]] = []
         problems: dict[str, int] = {}
         end = 0

@@ -182,9 +182,7 @@ class PlanStore(Database):
         return [stored for row in rows if (stored := _stored(row)) is not None]
 
     def summaries(self, limit: int) -> Sequence[PlanSummary]:
-        """The newest plans first, at most ``limit``, without their items. Each is read from disk
-        once.
-        """
+        """At most ``limit`` plans, the newest first, without items. Each is read once."""
 
         def read(db: sqlite3.Connection) -> Sequence[PlanSummary]:
             # SQLite begins again with small numbers in a file that was begun anew.
@@ -324,9 +322,7 @@ def _stored(row: tuple[Any, ...]) -> StoredPlan | None:
 
 
 def _with_sent(db: sqlite3.Connection, stored: StoredPlan, frame: dict[str, Any]) -> ContextPlan:
-    """The plan with the blocks of its request in the order of their bytes: tools, system,
-    messages.
-    """
+    """The plan with the blocks of its request in their order: tools, system, messages."""
     blocks = [*frame["system"], *(entry for _, part in frame["messages"] for entry in part)]
     hashes = _hashes(db, [reference for reference, _, _ in blocks])
     tools = frame["tools"]

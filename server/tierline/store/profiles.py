@@ -54,9 +54,7 @@ class ProfileStore:
         self._seen = (0, 0)
 
     def known(self, base_url: str, model: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Two sets of fields: what the server reported of itself, and what was learnt from
-        refusals.
-        """
+        """Two sets of fields: what the server said of itself, and what refusals taught."""
         with self._lock:
             self._refresh()
             key = _key(base_url, model)

@@ -91,9 +91,7 @@ class ReadOnlyCopy(AbstractContextManager["ReadOnlyCopy"]):
         return to
 
     def place(self, path: Path) -> Path:
-        """Like ``copy``, for callers that can do without the database: if copying fails, the path
-        has no file.
-        """
+        """Like ``copy``, for callers that can do without: if it fails, the path has no file."""
         try:
             return self.copy(path)
         except (OSError, sqlite3.Error) as error:

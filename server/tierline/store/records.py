@@ -80,9 +80,7 @@ def summary(now: Timeline) -> SessionSummary | None:
 
 
 def joined(before: SessionSummary, after: SessionSummary) -> SessionSummary:
-    """A session whose beginning (``before``) is in the index and whose rest (``after``) was read
-    from the log.
-    """
+    """A session of which ``before`` is in the index and ``after`` was read from the log."""
     return attrs.evolve(
         before,
         timestamp=after.timestamp,
@@ -93,9 +91,7 @@ def joined(before: SessionSummary, after: SessionSummary) -> SessionSummary:
 
 
 def needle(session_id: str) -> bytes:
-    """Bytes that occur in every record of the session; empty if JSON can spell its id
-    in two ways.
-    """
+    """Bytes in every record of the session; empty if JSON can spell its id in two ways."""
     escaped = set(session_id) & {'"', "\\", "/"} or not session_id.isprintable()
     return session_id.encode("ascii") if session_id.isascii() and not escaped else b""
 
@@ -136,9 +132,7 @@ def _leaves(event: LogEvent) -> bool:
 
 
 def _light(message: Message, *, first: bool) -> Message:
-    """The message without its text, unless it is the first, so that a large log does not fill the
-    memory.
-    """
+    """The message without its text unless it is the first: a large log would fill the memory."""
     text = full_text(message.content)[:400]
     return attrs.evolve(message, content=(Text(text),) if first or len(text) < 400 else ())
 
@@ -149,9 +143,7 @@ Health: TypeAlias = Literal["ok", "partly", "damaged", "empty"]
 
 @frozen
 class LogReport:
-    """What a log file holds. ``damaged``: it has lines, but no message; ``partly``: some lines were
-    skipped.
-    """
+    """What a log file holds. ``damaged``: lines but no message; ``partly``: some were skipped."""
 
     path: Path
     health: Health

@@ -30,9 +30,7 @@ MAX_SETS = 500
 
 
 class RetrievalStore(Database):
-    """Retrieval sets by turn, and holdings by session and branch. Saving never raises; see
-    ``Database``.
-    """
+    """Retrieval sets by turn, holdings by session and branch. Saving never raises."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, version=_VERSION, ddl=_DDL, tables=("retrieval", "held"))

@@ -65,9 +65,7 @@ class StoreNotice:
 
 @frozen
 class SessionList:
-    """Sessions, the one used last first. ``partial``: the index is being built, some are missing or
-    counted in part.
-    """
+    """Sessions, the last used first. ``partial``: the index is not complete."""
 
     sessions: tuple[SessionSummary, ...] = ()
     partial: bool = False
@@ -228,9 +226,7 @@ class HistoryStore:
         return ready if isinstance(ready, LogEvent) else event
 
     def revise(self, make: Callable[[Timeline], Action]) -> LogEvent:
-        """Append the action that follows from the present state; no other process can change that
-        state between the two.
-        """
+        """Append the action that follows from the state, which no other process can change."""
         # The lock is a file, which a read-only store must not make.
         with contextlib.nullcontext() if self.read_only else self.log.held():
             return self.record(make(self.timeline()))
@@ -253,9 +249,7 @@ class HistoryStore:
             self.new_session()
 
     def archive_session(self, session_id: str, *, away: bool = True) -> None:
-        """Take a session out of the usual lists and searches, or back in. Its records stay as they
-        are.
-        """
+        """Take a session out of the usual lists and searches, or back in, with its records."""
         self.record(Action(EventKind.ARCHIVE, {"away": away}), session_id=session_id)
         if away and session_id == self._session:
             self.new_session()

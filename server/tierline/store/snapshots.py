@@ -160,9 +160,7 @@ class SnapshotStore:
 
     @contextlib.contextmanager
     def moving(self) -> Iterator[bool]:
-        """Hold the lock for taking files to another moment; yields False if another process holds
-        it.
-        """
+        """Hold the lock for taking files to another moment; False if another process does."""
         make(self.folder)
         lock = locks.lock(self.folder / "moving.lock", seconds=0)
         try:

@@ -62,9 +62,7 @@ class StoredRequest:
     cost: float | None = None
     uncached_cost: float | None = None
     kind: str = TURN
-    """``turn``; ``keep_alive`` for one that only refreshed the cache; ``beside`` for Tierline's
-    own.
-    """
+    """``turn``; ``keep_alive`` to refresh the cache alone; ``beside`` for Tierline's own."""
     plan_id: str = ""
     detail: dict[str, Any] = field(factory=dict)
     """JSON values: explanation, shape, tiers. Empty for old requests."""

@@ -17,9 +17,7 @@ from tierline.disk import sqlite
 from tierline.store.words import index_text, tokens
 
 MAX_TERMS = 300
-"""Limit on words that contain a part. Beyond it the vocabulary cannot narrow the search, and the
-text is scanned.
-"""
+"""Most words with a part for which the vocabulary narrows the search; else the text is scanned."""
 MAX_TERM_LENGTH = 64
 _ROWS = 200
 _TERMS = 50
@@ -105,9 +103,7 @@ def _ending(db: sqlite3.Connection, part: str) -> list[str] | None:
 
 
 def _taking(db: sqlite3.Connection) -> tuple[str, int] | None:
-    """Progress of ``_take_all``: the last word read, and the last message that the vocabulary then
-    covers.
-    """
+    """Progress of ``_take_all``: the last word read, the last message then covered."""
     row = db.execute("SELECT value FROM meta WHERE key = 'taking'").fetchone()
     if row is None:
         return None

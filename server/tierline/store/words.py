@@ -38,9 +38,7 @@ def query_words(query: str) -> tuple[str, ...]:
 
 
 def contains(text: str, words: tuple[str, ...]) -> bool:
-    """True if each word occurs literally, regardless of case: the definition of a hit in every
-    search.
-    """
+    """True if each word occurs literally in any case: what a hit is in every search."""
     folded = text.casefold()
     return all(word in folded for word in words)
 

@@ -103,9 +103,7 @@ class IgnoreRules:
         return known[place]
 
     def _levels(self, parts: list[str]) -> RuleLevels:
-        """The ignore files that apply to a path or a folder above it, with the depth of their
-        folder, by falling precedence.
-        """
+        """The ignore files for a path or a folder above it, with their depth, strongest first."""
         found: RuleLevels = []
         directory = self._top
         for above, part in enumerate(parts):

@@ -18,9 +18,7 @@ MAX_BYTES = 1_000_000
 MAX_LINES = 50_000
 MAX_PATTERNS = 2_000
 MAX_PATTERN_CHARACTERS = 100_000
-"""Limits of one file: its size and lines, and the number and text of the patterns that need
-matching.
-"""
+"""Limits of one file: size, lines, and number and text of the patterns to be matched."""
 _MARK = "\xef\xbb\xbf"
 _SPECIAL = re.compile(r"[*?\[\\]")
 _ANY_CASE = sys.platform in ("win32", "darwin")
@@ -43,9 +41,7 @@ class Rule:
 
 @define
 class _Last:
-    """The last line with a certain name: of all lines, and of those that are not for
-    folders only.
-    """
+    """The last line with a certain name: of all lines, and of those not for folders only."""
 
     all: int = -1
     plain: int = -1

@@ -60,9 +60,7 @@ def check_image(data: bytes, name: str = "The picture") -> Image | Refusal:
 
 
 def check(text: str, name: str = "The picture") -> Image | Refusal:
-    """Like ``check_image``, for base64 from a client, with or without a data-URI prefix or line
-    breaks.
-    """
+    """Like ``check_image``, for a client's base64, with or without data-URI or line breaks."""
     if text[:5].lower() == "data:":
         text = text.partition(",")[2]
     if len(text) > MAX_BASE64 * 2:

@@ -174,9 +174,7 @@ def _above(files: Sequence[str]) -> list[str]:
 
 
 def names_inside(root: str, folder: str, ending: str) -> list[str]:
-    """Like ``names_below``, for a folder of the workspace; empty if a link leads there, as it could
-    lead out.
-    """
+    """Like ``names_below``, for a folder; empty if a link leads there, maybe out of it."""
     parts = folder.split("/")
     above = (os.path.join(root, *parts[: number + 1]) for number in range(len(parts)))
     return [] if any(map(os.path.islink, above)) else names_below(Path(root, folder), ending)

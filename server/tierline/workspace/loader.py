@@ -43,9 +43,7 @@ _MAX_BYTES = 20_000_000
 _FOLDER_SECONDS = 60.0
 """Longest listing of a folder."""
 _Ignored: TypeAlias = Literal["refuse", "confirmed", "listed"]
-"""How an ignore rule affects a load: it refuses the file, the user confirmed it, or the file is
-listed already.
-"""
+"""How an ignore rule affects a load: refused, confirmed by the user, or listed already."""
 
 
 @frozen
@@ -162,9 +160,7 @@ class Loader:
         return isinstance(place, ResolvedPath) and os.path.isdir(place.path)
 
     def restore_text(self, key: str, confirmed: bool) -> FileText | Refusal:
-        """The text for ``FileContext.restore``; a file of secrets is not restored unless
-        ``confirmed``.
-        """
+        """The text for ``FileContext.restore``; of secrets only if ``confirmed``."""
         place = self.roots.resolve(key)
         if isinstance(place, Refusal):
             return place
@@ -374,9 +370,7 @@ class Loader:
         return raw
 
     def _redacted(self, name: str, content: FileText) -> tuple[FileText, tuple[str, ...]]:
-        """The text without credentials. Cached by hash: scanning is slow and texts
-        rarely change.
-        """
+        """The text without credentials, cached by hash: scanning is slow, changes are rare."""
         known = self._clean.get(content.sha256)
         if known is None:
             text, findings = secrets.redact(content.text)

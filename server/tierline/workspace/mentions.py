@@ -112,9 +112,7 @@ def readings(path: str) -> list[str]:
 
 
 def links(text: str) -> list[str]:
-    """Web addresses in a text, outside code, without the punctuation of the sentence around them.
-    Each once, in order.
-    """
+    """Web addresses outside code, without the sentence's punctuation, each once, in order."""
     plain = _CODE.sub(" ", text) if "`" in text or "~" in text else text
     return list(dict.fromkeys(_trim(match[0], _AFTER_LINK) for match in _LINK.finditer(plain)))
 

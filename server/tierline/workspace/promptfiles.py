@@ -124,9 +124,7 @@ def expand(prompt: PromptFile, rest: str) -> str:
 
 
 def _values(needed: list[str], words: list[str], rest: str) -> dict[str, str]:
-    """Values by placeholder: ``name=value`` by name, the others in order; the last placeholder
-    takes the rest.
-    """
+    """Values by placeholder: by ``name=value``, else in order; the last one takes the rest."""
     named = {}
     plain = []
     for word in words:

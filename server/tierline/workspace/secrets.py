@@ -99,9 +99,7 @@ def _shapes(rule: SecretRule, text: str) -> list[Finding]:
 
 
 def _begins(text: str, place: int) -> bool:
-    """True if a word can begin here, which includes after an escape in quoted JSON (``\\n``) or in
-    a URL.
-    """
+    """True if a word can begin here, so also after an escape in JSON (``\\n``) or a URL."""
     return (
         place == 0
         or not _WORD_CHAR.match(text, place - 1)

@@ -21,9 +21,7 @@ from tierline.context.text import clip, normalise
 MAX_PLACES = 5
 """Line numbers that are named when a block occurs several times."""
 _NEAR_LINES = 4_000
-"""Lines of a text in which a similar place is searched for; in a longer one it would
-take too long.
-"""
+"""Lines of a text in which a similar place is searched for; more would take too long."""
 _NEAR_SHOWN = 1_200
 """Characters of the similar place that are shown."""
 _NEAR_RATIO = 0.6
@@ -57,9 +55,7 @@ class EditMismatch:
 
 
 def propose(text: str, blocks: Sequence[SearchReplaceBlock]) -> Proposal | EditMismatch:
-    """Apply blocks to a normalised text. All are searched for in the original text, not in the
-    result of another block.
-    """
+    """Apply blocks to a normalised text; all are searched for in the original text."""
     spans: list[tuple[int, int, str, int]] = []
     for number, raw in enumerate(blocks, 1):
         block = SearchReplaceBlock(normalise(raw.search), normalise(raw.replace))
@@ -174,9 +170,7 @@ def _same_but_blanks(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
 
 
 def _most_similar(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
-    """The place with most of the wanted lines in roughly the same order; None if hardly
-    any occurs.
-    """
+    """The place with most of the wanted lines in about the same order; None if hardly any."""
     index: dict[str, list[int]] = {}
     for at, line in enumerate(lines):
         if bare := _bare(line):

@@ -125,9 +125,7 @@ def _first(lines: list[str], part: _Part) -> int:
 
 
 def _indented(body: list[str], like: str) -> list[str]:
-    """The code indented like the lines that it replaces: a method is often shown
-    without its class.
-    """
+    """The code indented like what it replaces: a method is often shown without its class."""
     first = next((line for line in body if line.strip()), "")
     have, want = first[: len(first) - len(first.lstrip())], like[: len(like) - len(like.lstrip())]
     if have == want or have:

@@ -11,15 +11,11 @@ from difflib import SequenceMatcher
 from tierline.context.edits.hunks import Span
 
 MAX_LINES = 20_000
-"""Lines of a text that is merged; a longer one would take too long, and the user is
-asked instead.
-"""
+"""Lines of a text that is merged; of a longer one, which would take too long, the user is asked."""
 
 
 def merge(base: str, ours: str, theirs: str) -> str | None:
-    """``base`` with the changes of both; None if they overlap or touch. Line ends stay as each side
-    has them.
-    """
+    """``base`` with the changes of both, line ends as in each; None if they overlap or touch."""
     if ours in (base, theirs):
         return theirs
     if theirs == base:

@@ -84,9 +84,7 @@ def length(text: str, units: Units) -> int:
 
 
 def _end(facts: FileFacts, line: int) -> str:
-    """The line end of new lines: the document's, or that of the current line where
-    kinds are mixed.
-    """
+    """The line end of new lines: the document's, or where kinds are mixed, the current line's."""
     if facts.line_end != "mixed":
         return _ENDS[facts.line_end]
     ends = facts.line_ends

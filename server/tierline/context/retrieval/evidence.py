@@ -24,9 +24,7 @@ from tierline.context.retrieval.words import (
 )
 
 SHARE_IN_TALK = 0.3
-"""Share of the prompt's words in a file's names that is enough if the prompt is about
-programming.
-"""
+"""Share of the prompt's words in a file's names that is enough in talk about programming."""
 SHARE_BESIDE = 0.3
 """Share that is enough if two of them are adjacent in the prompt and in one name."""
 SHARE_OF_PATH = 0.35
@@ -208,9 +206,7 @@ def _pairs(text: str, words: frozenset[str]) -> dict[frozenset[str], frozenset[s
 
 
 def _only_as_stem(word: str) -> bool:
-    """True if only the stem of a word is a stop-word: ``evening`` is not one, though
-    ``even`` is.
-    """
+    """True if only the stem is a stop-word: ``evening`` is not one, though ``even`` is."""
     return word not in STOP and stem(word) in STOP and not query_terms(word)
 
 

@@ -106,9 +106,7 @@ class Graph(EdgeSequence):
         return EdgeArrays(self.targets[start:end], self.weights[start:end])
 
     def turned(self, limit: int, share: float = 1.0) -> Generator[None, None, Graph]:
-        """The reversed edges, the heaviest ``limit`` of each node, with a share of their weights.
-        In steps.
-        """
+        """The reversed edges, each node's heaviest ``limit`` with their shares. In steps."""
         size = len(self)
         places = array("I", (0,)) * (size + 1)
         for count, target in enumerate(self.targets):

@@ -88,9 +88,7 @@ class Holdings:
         self.task = task
 
     def offer(self, keys: Iterable[str]) -> None:
-        """Add cards that were retrieved for this turn: ephemeral, unless they are held
-        more firmly.
-        """
+        """Add cards retrieved for this turn: ephemeral, unless they are held more firmly."""
         for key in keys:
             held = self.items.get(key) or Holding(key)
             if held.pin in (Pin.NONE, Pin.EPHEMERAL):

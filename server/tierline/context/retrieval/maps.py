@@ -33,9 +33,7 @@ SUGGEST = prompts.read("suggest_pins")
 
 @frozen
 class MapChoice:
-    """The files that a map shows, chosen once: by folder, best folders first, and the central
-    files.
-    """
+    """The files that a map shows, chosen once: those of the best folders, then central ones."""
 
     folders: Mapping[str, tuple[str, ...]] = field(factory=dict)
     central: tuple[str, ...] = ()

@@ -41,9 +41,7 @@ class Postings(Protocol):
         """What a file refers to."""
 
     def like(self, letters: str, limit: int) -> list[str]:
-        """Names that contain these letters (case-folded): those that begin with them first, short
-        ones before long ones.
-        """
+        """Names with these letters (case-folded): those that begin so first, then short ones."""
 
     def sweep(self, dead: Container[int]) -> Iterator[None]:
         """Forget these files, in steps."""

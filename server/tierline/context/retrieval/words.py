@@ -72,9 +72,7 @@ def terms_of_names(names: Iterable[tuple[str, int]]) -> Counter[str]:
 
 
 def query_terms(text: str) -> Counter[str]:
-    """The words of a prompt to search for, without stop-words; in a German prompt without German
-    ones, too.
-    """
+    """The words of a prompt to search for, without stop-words (nor German ones in German)."""
     counts = terms(text)
     small = _SMALL | _GERMAN_SMALL if is_german(text) else _SMALL
     return Counter({word: n for word, n in counts.items() if word not in small and len(word) > 1})

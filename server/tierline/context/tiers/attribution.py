@@ -66,9 +66,7 @@ class ReportedTokens:
     read: int | None = None
     written: int | None = None
     written_1h: int | None = None
-    """The part of ``written`` that is kept for an hour; None where the provider does not
-    distinguish.
-    """
+    """The part of ``written`` that is kept for an hour; None where it is not told apart."""
     missed: str = ""
     """Why the cache missed, in the provider's own word."""
     missed_tokens: int | None = None
@@ -89,9 +87,7 @@ class Attribution:
     read: int | None = None
     written: int | None = None
     written_1h: int | None = None
-    """The part of ``written`` that is kept for an hour; None where the provider does not
-    distinguish.
-    """
+    """The part of ``written`` that is kept for an hour; None where it is not told apart."""
     uncached: int | None = None
     """Input that was neither read nor written."""
     offered: int = 0
@@ -226,9 +222,7 @@ _WHOLE = frozenset({Cause.PROVIDER, Cause.MODEL, Cause.EXPIRED, Cause.RESTARTED}
 
 
 def _cause(before: Shape, now: Shape, seen: PrefixOverlap, prices: Pricing) -> _Verdict:
-    """The first cause that explains why not everything can be read; its outcome is a
-    placeholder.
-    """
+    """The first cause why not everything can be read; its outcome is a placeholder."""
     found = _whole(before, now, prices)
     if found is None and seen.broken and (broke := first_break(before, now, seen.common)):
         found = _blame(broke, before, now)

@@ -23,9 +23,7 @@ from tierline.context.transcript import Transcript
 MAX_GAPS = 64
 """Gaps between requests that are remembered."""
 LIFETIMES: dict[str, float] = {"5m": 300.0, "30m": 1800.0, "1h": 3600.0, "12h": 43_200.0}
-"""Seconds that a cache entry lives after its last use, by the lifetime that its marker
-asked for.
-"""
+"""Seconds that a cache entry lives after its last use, by the lifetime of its marker."""
 AUTOMATIC_LIFETIME = 3600.0
 """Seconds that a provider with automatic prefix caching is assumed to keep a prefix. Assuming too
 long misses a chance to rewrite for free; assuming too short discards a warm cache.
@@ -102,9 +100,7 @@ class AppliedEdit:
     after: str
     """SHA-256 of the item's content after it."""
     history: str
-    """Key of the history item with the proposal: the model knows the edit as long as
-    that is sent.
-    """
+    """Key of the history item with the proposal: while that is sent, the model knows the edit."""
     reference: str
     """The edit's name for the model: its call id as it is sent, without white space. Leave the edit
     out of the list if the id had to be changed for sending.
@@ -225,9 +221,7 @@ class ChangeEvidence:
 
 @frozen
 class CacheState:
-    """The part of earlier requests that the next arrangement depends on. Converts to
-    and from JSON.
-    """
+    """The part of earlier requests that the next arrangement depends on, kept as JSON."""
 
     policy: str = ""
     model: str = ""
@@ -325,9 +319,7 @@ class Piece:
 
 @frozen
 class Decision:
-    """A decision of a policy, with the numbers behind it. Costs are in the unit of ``Pricing``, per
-    token or as named.
-    """
+    """A policy's decision and its numbers: costs in ``Pricing``'s unit, per token or as named."""
 
     code: str
     """``cold``, ``consolidate``, ``defer``, ``ttl``, ``promote``, ``demote``, …"""
@@ -348,9 +340,7 @@ class Arrangement:
     """The state to keep if, and only if, the provider accepts the request."""
     decisions: tuple[Decision, ...] = ()
     rewrite: Decision | None = None
-    """The decision to change bytes that were sent; None if the request only appends to the last
-    one.
-    """
+    """The decision to change bytes that were sent; None if the request only appends."""
     changed: Mapping[str, Item | None] = field(factory=dict)
     """Rewritten items, as in ``RequestContext.anew``."""
 

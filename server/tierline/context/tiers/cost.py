@@ -36,9 +36,7 @@ class RentAccount:
 
 @frozen
 class LayoutSize:
-    """The size of one way to send a request, in tokens: readable from the cache, and to
-    be written.
-    """
+    """The tokens of one way to send a request: readable from the cache, and to be written."""
 
     read: int
     written: int
@@ -59,9 +57,7 @@ class Verdict:
 
     rewrite: bool
     code: str
-    """``forced``, ``cold``, ``free``, ``due`` or ``wait``. The first two are set by callers that
-    have no choice.
-    """
+    """``free``, ``due`` or ``wait``; ``forced`` or ``cold`` of callers without a choice."""
     rent: float
     """Rent without the rewrite until now, this request included."""
     price: float

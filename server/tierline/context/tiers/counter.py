@@ -123,9 +123,7 @@ class _Tracker:
     def update(
         self, docs: Iterable[Item], talk: Iterable[Item], known: Mapping[str, TrackedItem]
     ) -> None:
-        """Update the entries with this request's items. An item in a tier that is not full is
-        anchored: its N does not grow.
-        """
+        """Update the entries with this request's items. In a tier that is not full, N stays."""
         sizes = _sizes(known.values(), self.head)
         for item, spoken in (*((d, False) for d in docs), *((t, True) for t in talk)):
             name = _name(item)

@@ -107,9 +107,7 @@ def _edits(old: Sequence[str], new: Sequence[str]) -> list[_Edit]:
 
 
 def _matches(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
-    """Pairs of equal lines of a shortest edit script (Myers 1986, greedy algorithm); none if that
-    exceeds ``MAX_WORK``.
-    """
+    """Pairs of equal lines of a shortest edit script (Myers 1986); none past ``MAX_WORK``."""
     n, m = len(a), len(b)
     if not n or not m:
         return []

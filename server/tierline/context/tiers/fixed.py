@@ -28,18 +28,14 @@ from tierline.context.tiers.base import (
 
 
 class FixedPolicy:
-    """The policy ``fixed``. Marks the end of the head, of the files, of the last request, of this
-    one.
-    """
+    """The policy ``fixed``. Marks the ends of head, files, last request and this one."""
 
     name = "fixed"
 
     def arrange(
         self, items: Sequence[Item], sent: CacheState, clock: RequestContext, prices: Pricing
     ) -> Arrangement:
-        """Every item in its current version, by kind, then in the plan's order. Prices
-        are ignored.
-        """
+        """Items in their current versions, by kind, then in the plan's order, at any price."""
         parts = PlanParts.of(items)
         cause = is_cold(sent, clock, prices)
         if clock.forced or (cause and clock.group_id != sent.group):

@@ -40,9 +40,7 @@ from tierline.context.tiers.logstate import (
 from tierline.context.tiers.model_edits import KnownVersions, VersionIndex, among, told_in
 
 TIER_HAZARDS = ((Tier.L0, 0.04), (Tier.L1, 0.10), (Tier.L2, 0.25))
-"""Upper limits of hazard: a document goes into the first tier whose limit is above its hazard, else
-into L3.
-"""
+"""Upper limits of hazard: a document goes into the first tier with one above its own, else L3."""
 
 
 @frozen(order=True)
@@ -83,9 +81,7 @@ class LayoutOption:
     updates: tuple[LogEntry, ...]
     """The updates among all of them, in the log's order."""
     ended: int
-    """Entries of the log up to the end of the newest earlier request that can be read from the
-    cache; 0: none.
-    """
+    """Entries of the log up to the end of the newest earlier request that the cache has, or 0."""
     layout: LayoutSize
     thinking: int
     """Tokens of thinking after the first changed byte."""
@@ -145,9 +141,7 @@ class LayoutInput:
 
     @cached_property
     def _unchanged(self) -> tuple[LogEntry, ...]:
-        """The beginning of the log that is still valid: up to the first entry of the conversation
-        that was removed or differs.
-        """
+        """The still valid beginning of the log: up to a removed or changed entry of the talk."""
         talk, log = self.parts.talk, self.state.log
         place, most, said = 0, len(talk), PieceKind.ITEM
         for index, entry in enumerate(log):
@@ -286,9 +280,7 @@ class LayoutInput:
         )  # fmt: skip
 
     def _ended(self, kept: int) -> int:
-        """The end of the newest earlier request that is unchanged in this one, so that it is
-        cached.
-        """
+        """The end of the newest earlier request that this one leaves as it was, and so cached."""
         if not self.prices.explicit:
             return kept
         alive = (

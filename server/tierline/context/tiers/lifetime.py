@@ -29,9 +29,7 @@ ACTIVE = 120.0
 
 @frozen
 class TtlChoice:
-    """The lifetime to ask for, and why: what was ``missed`` so far, and the ``extra`` price of the
-    longer lifetime now.
-    """
+    """The lifetime to ask for, and why: ``missed`` so far, against its ``extra`` price now."""
 
     ttl: Ttl
     numbers: Mapping[str, float]

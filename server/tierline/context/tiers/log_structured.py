@@ -126,9 +126,7 @@ class LogStructuredPolicy:
     def _lifetime(
         self, sent: CacheState, request: LayoutInput, cold: str
     ) -> tuple[Ttl, list[Decision]]:
-        """The lifetime: chosen when everything is written anew, since cached entries
-        keep theirs.
-        """
+        """The lifetime: chosen when all is written anew, since cached entries keep theirs."""
         if not cold:
             return sent.ttl, []
         choice = choose_ttl(sent.missed, sent.size, request.prices, self.ttl)

@@ -165,9 +165,7 @@ class LazyState(Mapping[str, Any]):
 
 
 def versions(base: Iterable[BaseVersion], updates: Iterable[LogEntry]) -> dict[str, str]:
-    """The versions that the model has after reading base and updates, by key, without removed
-    documents.
-    """
+    """The versions that the model has by base and updates, by key; none of removed documents."""
     known = {b.key: b.sha for b in base}
     for entry in updates:
         if entry.sha:

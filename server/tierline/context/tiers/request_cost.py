@@ -22,9 +22,7 @@ WARM_SHARE = 0.5
 
 @frozen
 class Forecast:
-    """The forecast of one request. Tokens by our own count; US dollars, 0 where prices
-    are unknown.
-    """
+    """The forecast of one request. Tokens by our own count; US dollars, 0 if unknown."""
 
     tokens: int
     readable: int
@@ -55,9 +53,7 @@ def forecast(before: Shape | None, now: Shape, facts: ModelFacts) -> Forecast:
 
 
 def seen(before: Shape | None, now: Shape, facts: ModelFacts) -> tuple[PrefixOverlap, ColdReason]:
-    """The part of an earlier request that can be read from the cache, given time and provider, and
-    the reason if it cannot.
-    """
+    """The part of an earlier request that the cache still has, and the reason if it has none."""
     nothing = PrefixOverlap(0, 0, 0, 0, broken=False)
     if facts.caching == "none":
         return nothing, "uncached"

@@ -163,9 +163,7 @@ def _best(
 def _least(
     request: LayoutInput, ttl: Ttl, options: Mapping[RewritePoint, LayoutOption]
 ) -> LayoutOption | None:
-    """The cheapest rewrite that removes at least half of the outdated text, so that the next one is
-    not needed soon.
-    """
+    """The cheapest rewrite without half of the outdated text, so that the next is not due soon."""
     clean = [option for option in options.values() if not request.too_much(option, 0.5)]
     worth = request.prices.thinking
     return min(

@@ -130,9 +130,7 @@ def digest(value: Any) -> str:
 
 @frozen
 class PrefixOverlap:
-    """The part of an earlier request that a later one can use. Counts of parts and of tokens (our
-    own).
-    """
+    """The part of an earlier request that a later one can use, in parts and our own tokens."""
 
     common: int
     """Number of equal parts from the beginning."""
@@ -206,9 +204,7 @@ class PrefixBreak:
 
 
 def first_break(before: Shape, now: Shape, common: int) -> PrefixBreak | None:
-    """The item at the first difference; None if the later request begins with all of the earlier
-    one.
-    """
+    """The item at the first difference; None if the later request begins with the earlier one."""
     if common >= len(before.parts):
         return None
     old = next((p for p in before.parts[common:] if not p.is_form), None)

@@ -145,9 +145,7 @@ def rows_from_json(values: Iterable[Mapping[str, Any]]) -> tuple[TierRow, ...]:
 
 
 def _span(sent: Shape, key: str, start: int) -> tuple[int, bool]:
-    """The end of an item's blocks that begin at or after ``start``, and whether a breakpoint
-    follows them.
-    """
+    """The end of an item's blocks from ``start`` on, and whether a breakpoint follows them."""
     parts = sent.parts
     place = next((n for n in range(start, len(parts)) if parts[n].key == key), None)
     if place is None:

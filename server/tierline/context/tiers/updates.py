@@ -62,17 +62,13 @@ def of_item(item: Item) -> ItemContent:
 
 
 def full(now: ItemContent) -> str:
-    """The update with the whole text, for an addition or where it is shorter than the
-    difference.
-    """
+    """The update with the whole text, for an addition or if the difference is longer."""
     info = "" if now.plain else "as-given"
     return f"{_START}{_written(now.name)} ({now.version}, in full):\n{fence(now.text, info)}"
 
 
 def change(before: ItemContent, now: ItemContent) -> tuple[PieceKind, str]:
-    """The shorter one of difference and whole text, or the update that a text is again
-    what it was.
-    """
+    """The shorter of difference and whole text, or that a text is again what it was."""
     whole = full(now)
     if before.plain is not now.plain or before.name != now.name:
         return PieceKind.FULL, whole

@@ -62,9 +62,7 @@ class FileRecord:
 
 
 class SymbolDatabase:
-    """The rows, in a file readable by the user alone, or in a temporary one if that
-    cannot be used.
-    """
+    """The rows, in a file for the user alone, or a temporary one if that cannot be used."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path

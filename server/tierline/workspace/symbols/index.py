@@ -56,9 +56,7 @@ class IndexStatus:
 
 
 _UNSAVED = -1
-"""Modification time for the text of an unsaved buffer, so that a later start reads the
-file again.
-"""
+"""Modification time of an unsaved buffer's text: a later start reads the file again."""
 
 
 class SymbolIndex:
@@ -91,9 +89,7 @@ class SymbolIndex:
     # --- building --------------------------------------------------------------------------------
 
     def scan(self) -> Iterator[tuple[int, int]]:
-        """Bring everything up to date. Yields (done, total) often, so that requests can be
-        answered.
-        """
+        """Bring everything up to date. Yields (done, total) often, so that others can go on."""
         began = perf_counter()
         yield 0, 0
         if not self._loaded:

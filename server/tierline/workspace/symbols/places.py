@@ -20,18 +20,14 @@ _WALK_SECONDS = 300.0
 
 @frozen
 class Folder:
-    """A workspace folder: the prefix of its keys (ending in a slash, or empty) and its
-    real path.
-    """
+    """A workspace folder: the prefix of its keys (empty or with a slash), and real path."""
 
     prefix: str
     real: str
 
 
 class Places:
-    """The files of some folders, by key and by path. ``skip`` is called for each that
-    is left out.
-    """
+    """Files of some folders, by key and path. ``skip`` is called for those left out."""
 
     def __init__(
         self, folders: list[Folder], git_excludes: str | None, skip: Callable[[str], None]

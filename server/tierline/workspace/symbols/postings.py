@@ -123,9 +123,7 @@ class DiskPostings:
         return References(uses, tuple(imports))
 
     def like(self, letters: str, limit: int) -> list[str]:
-        """See ``Postings``. The search for names that only contain the letters is
-        limited in time.
-        """
+        """See ``Postings``. Names that only contain the letters are searched for a limited time."""
         first = _bytes(letters)
         rows = self._connection.execute(
             "SELECT name FROM (SELECT name FROM name WHERE folded >= ? AND folded < ? LIMIT ?) "

@@ -42,9 +42,7 @@ SYMBOLS_PER_FILE = 3
 MAX_AT_ONCE = 100
 """Files of one message that are read at once; more are read in steps."""
 RECHOOSE_SHARE = 0.2
-"""Share of the workspace's files: if more change at once (a branch switch), the map is
-chosen anew.
-"""
+"""Share of the files: if more change at once (a branch switch), the map is chosen anew."""
 MAX_RANKS = 2_000
 _PATIENCE_SECONDS = 1.0
 """Least time that a scan runs before a change restarts it."""
@@ -125,9 +123,7 @@ class Worker:
         self._send({"id": number, **answer})
 
     def idle(self) -> None:
-        """Called when there is nothing to do: look for a branch switch, and update
-        outdated ranks.
-        """
+        """When there is nothing to do: look for a branch switch, update outdated ranks."""
         index = self._index
         if index is None or not self._ready:
             return
