@@ -38,7 +38,6 @@ def plan_from_json(value: Mapping[str, Any]) -> ContextPlan:
     """
     known = {attribute.name for attribute in fields(ContextPlan)}
     kept = {name: item for name, item in value.items() if name in known}
-    kept.setdefault("group_id", str(value.get("turn", "")))  # its older name
     kept["mode"] = ContextMode(kept["mode"])
     columns = [str(name) for name in value["columns"]]
     for name in ("included", "excluded"):

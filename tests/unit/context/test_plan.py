@@ -248,13 +248,6 @@ def test_a_plan_of_a_later_version_can_be_read() -> None:
     assert plan_from_json({**stored, "also_new": 5}) == made
 
 
-def test_a_plan_that_calls_its_turn_by_the_older_name_can_be_read() -> None:
-    made = plan([system()], limits(), model="m", group_id="t")
-    stored = json.loads(json.dumps(plan_to_json(made)))
-    stored["turn"] = stored.pop("group_id")
-    assert plan_from_json(stored) == made
-
-
 @pytest.mark.parametrize("damage", [{}, {"mode": "odd"}, {"included": [[1]]}])
 def test_damaged_plans_are_refused(damage: dict[str, object]) -> None:
     stored = plan_to_json(plan([system()], limits()))

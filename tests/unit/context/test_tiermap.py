@@ -16,7 +16,6 @@ from tierline.context.tiers.tiermap import (
     rows_from_json,
     rows_to_json,
     tier_rows,
-    with_known_tools,
     with_top,
 )
 
@@ -116,18 +115,3 @@ def test_the_tool_definitions_are_first_and_all_adds_up_to_the_request() -> None
     assert [i.key for i in without[0].items if i.key in ("tools", "request:frame")] == [
         "request:frame"
     ]
-
-
-def test_stored_rows_without_tools_get_those_of_the_shape_once() -> None:
-    world = World(FixedPolicy(), files={"a.py": "a = 1\n"})
-    world.ask("One?")
-    old = rows(send(world))
-    sent = Shape(
-        parts=(SentBlock("tool:a", "a", 40), SentBlock("tool:b", "b", 2), SentBlock("x", "x", 9))
-    )
-    found = with_known_tools(old, sent)
-    assert (found[0].items[0].key, found[0].items[0].tokens) == ("tools", 42)
-    assert sum(r.tokens for r in found) == sum(r.tokens for r in old) + 42
-    assert with_known_tools(found, sent) == found
-    assert with_known_tools(old, None) == old
-    assert with_known_tools((), sent) == ()

@@ -128,10 +128,9 @@ class RetrievalSet:
             for c in value["candidates"]
         )
         made = cls(
-            group_id=value.get("group_id") or value["turn"],  # its older name
-            query=value["query"], mode=value["mode"], cluster=value["cluster"],
-            task=value["task"], words=tuple(value["words"]), names=tuple(value["names"]),
-            candidates=candidates, note=value["note"],
+            group_id=value["group_id"], query=value["query"], mode=value["mode"],
+            cluster=value["cluster"], task=value["task"], words=tuple(value["words"]),
+            names=tuple(value["names"]), candidates=candidates, note=value["note"],
         )  # fmt: skip
         object.__setattr__(made, "set_id", str(value["set_id"]))
         return made

@@ -199,42 +199,27 @@ def with_top(
     form = TierItem(
         FRAME_KEY, str(Section.SYSTEM), str(PieceKind.ITEM), left, "", cached=readable > 0
     )
-    return _in_head(rows, first, [form] if left > 0 else [])
-
-
-def with_known_tools(rows: Sequence[TierRow], sent: Shape | None) -> tuple[TierRow, ...]:
-    """The rows of a stored request. For older ones, stored without the tool definitions, the sizes
-    come from the shape; whether they were cached is then unknown.
-    """
-    if sent is None or not rows or any(i.key == TOOLS_KEY for row in rows for i in row.items):
-        return tuple(rows)
-    return _in_head(rows, _tools(sent, None, 0), [])
-
-
-def _tools(sent: Shape, tokens: int | None, readable: int) -> list[TierItem]:
-    parts = [part for part in sent.parts if part.key.startswith(TOOL_PREFIX)]
-    size = sum(part.tokens for part in parts) if tokens is None else tokens
-    if not size:
-        return []
-    return [
-        TierItem(
-            TOOLS_KEY,
-            str(Section.TOOLS),
-            str(PieceKind.ITEM),
-            size,
-            digest([part.sha for part in parts]),
-            cached=0 < len(parts) <= readable,
-            marked=any(part.mark for part in parts),
-        )
-    ]
-
-
-def _in_head(
-    rows: Sequence[TierRow], first: Sequence[TierItem], last: Sequence[TierItem]
-) -> tuple[TierRow, ...]:
+    last = [form] if left > 0 else []
     if not first and not last:
         return tuple(rows)
     head, rest = TierRow(str(Tier.HEAD), NAMES[Tier.HEAD]), list(rows)
     if rest and rest[0].tier == Tier.HEAD:
         head = rest.pop(0)
     return (evolve(head, items=(*first, *head.items, *last)), *rest)
+
+
+def _tools(sent: Shape, tokens: int, readable: int) -> list[TierItem]:
+    if not tokens:
+        return []
+    parts = [part for part in sent.parts if part.key.startswith(TOOL_PREFIX)]
+    return [
+        TierItem(
+            TOOLS_KEY,
+            str(Section.TOOLS),
+            str(PieceKind.ITEM),
+            tokens,
+            digest([part.sha for part in parts]),
+            cached=0 < len(parts) <= readable,
+            marked=any(part.mark for part in parts),
+        )
+    ]

@@ -12,7 +12,7 @@ from tierline.context.tiers.attribution import Attribution, label, title
 from tierline.context.tiers.base import LIFETIMES, Arrangement, Decision
 from tierline.context.tiers.request_cost import Bill
 from tierline.context.tiers.shape import Shape
-from tierline.context.tiers.tiermap import TierRow, rows_from_json, with_known_tools
+from tierline.context.tiers.tiermap import TierRow, rows_from_json
 from tierline.store.usage import BESIDE, KEEP_ALIVE, StoredRequest, UsageStore
 
 
@@ -92,8 +92,7 @@ def stored_report(row: StoredRequest) -> p.CacheReport:
 def stored_rows(row: StoredRequest) -> tuple[TierRow, ...]:
     """The tiers of a request as they were stored."""
     items = row.detail.get("items")
-    rows = rows_from_json(items if isinstance(items, list) else ())
-    return with_known_tools(rows, Shape.from_json(row.detail.get("shape")))
+    return rows_from_json(items if isinstance(items, list) else ())
 
 
 def tiers(
