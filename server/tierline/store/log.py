@@ -189,6 +189,15 @@ class HistoryLog:
         found = disk.regular(self.path)
         return found.st_ino if found is not None else 0
 
+    def state(self) -> tuple[int, int] | None:
+        """Size and identity from one look at the file; None if it was there while we were running
+        and is gone now.
+        """
+        found = disk.regular(self.path)
+        if found is None:
+            return None if self._existed else (0, 0)
+        return found.st_size, found.st_ino
+
     @property
     def vanished(self) -> bool:
         """True if the file was there while we were running and is gone now."""

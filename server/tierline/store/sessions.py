@@ -544,9 +544,10 @@ class HistoryStore:
 
     def _refresh(self, known: _Known) -> None:
         """Read what was appended to the log. If the log was deleted, the state in memory stays."""
-        if self.log.vanished:
+        state = self.log.state()
+        if state is None:
             return
-        size, identity = self.log.size(), self.log.identity()
+        size, identity = state
         if size < known.offset or (known.identity and identity != known.identity):
             known.offset, known.kept, known.timeline = (
                 0,

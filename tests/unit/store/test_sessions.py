@@ -12,6 +12,7 @@ import pytest
 
 from support.histories import exchange, seen, texts
 from support.store_actions import drop, remove, undo
+from tierline import disk
 from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.errors import TierlineError
 from tierline.history import actions
@@ -337,6 +338,22 @@ def test_a_log_that_was_deleted_is_written_again_from_memory(tmp_path: Path) -> 
     assert told.window == 3 and store.timeline().messages == told.messages
     store.close()
     again.close()
+
+
+def test_a_log_that_is_deleted_just_when_it_is_looked_at_leaves_the_conversation_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = HistoryStore(tmp_path)
+    store.append(store.make("user", (Text("one"),)))
+    look = disk.regular
+
+    def too_late(path: Path) -> object:
+        store.log.path.unlink(missing_ok=True)
+        return look(path)
+
+    monkeypatch.setattr(disk, "regular", too_late)
+    assert [m.content[0] for m in store.timeline().messages] == [Text("one")]
+    store.close()
 
 
 def test_what_is_recorded_is_given_back_as_it_was_written(tmp_path: Path) -> None:
