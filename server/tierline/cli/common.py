@@ -133,6 +133,7 @@ class CommandGroup(TyperGroup):
 
     def main(self, *args: Any, **more: Any) -> Any:
         """Run, with help in the user's language."""
+        _hide_types_of_switches(self)
         translation.begin(self)
         return super().main(*args, **more)
 
@@ -164,6 +165,15 @@ class CommandGroup(TyperGroup):
             say(f"{error.strerror or error}{place}. Check the path and its permissions.", "red")
             raise typer.Exit(EXIT_PROBLEM) from None
         return result
+
+
+def _hide_types_of_switches(command: Any) -> None:
+    """A switch takes no value; typer 0.29 writes ``<bool>`` beside it."""
+    for parameter in (*command.params, command.get_help_option(typer.Context(command))):
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    for below in getattr(command, "commands", {}).values():
+        _hide_types_of_switches(below)
 
 
 def _hush() -> None:

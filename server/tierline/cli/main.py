@@ -60,12 +60,14 @@ for group in (
     app.add_typer(group.app)
 
 _Files = Annotated[
-    list[Path] | None, typer.Option("--file", "-f", help="A file to put into the context.")
+    list[Path] | None,
+    typer.Option("--file", "-f", metavar="<file>", help="A file to put into the context."),
 ]
 _Confirm = Annotated[
     list[Path] | None,
     typer.Option(
         "--confirm",
+        metavar="<file>",
         help="As --file, also if it is a file of secrets or an ignore rule excludes it.",
     ),
 ]

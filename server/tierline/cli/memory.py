@@ -53,7 +53,10 @@ _New = Annotated[bool, typer.Option("--new", help="Begin a new session.")]
 _Strategy = Annotated[
     str, typer.Option(help="full, window, ranked or levels; the setting when empty.")
 ]
-_Tags = Annotated[list[str] | None, typer.Option("--tag", "-t", help="A tag; repeat it for more.")]
+_Tags = Annotated[
+    list[str] | None,
+    typer.Option("--tag", "-t", metavar="<str>", help="A tag; repeat it for more."),
+]
 _User = Annotated[bool, typer.Option("--user", help="For all your projects, not this one alone.")]
 
 

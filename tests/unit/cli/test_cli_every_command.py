@@ -122,6 +122,7 @@ def test_help_has_examples_that_are_understood(name: str) -> None:
     shown = CliRunner().invoke(app, [*name.split(), "--help"], env={"COLUMNS": "200"})
     assert shown.exit_code == 0
     assert COMMANDS[name].help.strip()[-1] in ".)", "a sentence"
+    assert "<bool>" not in shown.output
     for example in EXAMPLES[name]:
         assert example in shown.output
         line = example.split("tierline ", 1)[1].split(" | ")[0].rstrip('")')
