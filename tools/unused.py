@@ -38,6 +38,7 @@ SET = [
     "levelname",
     "levelno",
     "epilog",
+    "metavar",
     "context_class",
     "__repr__",
     "_resolved_forward_references",

@@ -30,6 +30,7 @@ else:
 # Closed sets of the domain are its own enumerations; on the wire they are their values.
 E = TypeVar("E", bound=StrEnum)
 D = TypeVar("D")
+C = TypeVar("C")
 
 PinKind: TypeAlias = _items.Pin
 ContextMode: TypeAlias = _mode.ContextMode
@@ -56,6 +57,19 @@ def known(kind: type[E], value: str, default: D) -> E | D:
         return kind(value)
     except ValueError:
         return default
+
+
+def of(kind: type[C], *sources: object, **given: Any) -> C:
+    """A value of a class from other objects: each field that is not ``given`` is that of the first
+    source with an attribute of its name. Tuples become lists.
+    """
+    for name in {field.name for field in attrs.fields(kind)} - given.keys():  # type: ignore[arg-type]
+        for source in sources:
+            if hasattr(source, name):
+                value = getattr(source, name)
+                given[name] = list(value) if isinstance(value, tuple) else value
+                break
+    return kind(**given)
 
 
 def camel(name: str) -> str:

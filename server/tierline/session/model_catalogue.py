@@ -124,20 +124,17 @@ def card(facts: ModelFacts) -> p.ModelCard:
         pictures = False
     elif facts.sees or facts.image_rule is not ImageRule.UNKNOWN:
         pictures = True
-    return p.ModelCard(
-        name=facts.name,
+    return p.of(
+        p.ModelCard,
+        facts,
         known=facts.limit_source != "default",
-        max_input_tokens=facts.max_input_tokens,
-        max_output_tokens=facts.max_output_tokens,
         summary=model_texts.summary(facts),
         details=model_texts.details(facts, short=True),
         price_input=prices.input or None,
         price_output=prices.output or None,
         price_cached=prices.read or None,
-        caching=facts.caching,
         pictures=pictures,
         thinking=facts.reasoning,
-        note=facts.note,
     )
 
 

@@ -554,19 +554,17 @@ def _shown(
     needs_consent: bool = False,
 ) -> p.ProviderInfo:
     """A provider as clients see it; one with a model can be used."""
-    return p.ProviderInfo(
-        row.name,
-        bool(model),
-        model,
-        why,
+    return p.of(
+        p.ProviderInfo,
+        row,
+        available=bool(model),
+        model=model,
+        why=why,
         models=list(models),
         active=active,
         base_url=base_url,
         needs_consent=needs_consent,
-        title=row.title,
-        origin=row.origin,
         takes_key=bool(row.key_variable),
-        key_prefix=row.key_prefix,
     )
 
 

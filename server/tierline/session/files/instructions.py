@@ -116,10 +116,9 @@ class InstructionService:
         counter = self._models.counter()
         return p.InstructionsResult(
             [
-                p.InstructionInfo(
-                    key=one.key,
-                    name=one.name,
-                    kind=one.kind,
+                p.of(
+                    p.InstructionInfo,
+                    one,
                     uri=self._files.loader.uri(one.workspace_key)
                     if one.workspace_key
                     else Path(one.path).as_uri(),
@@ -127,11 +126,6 @@ class InstructionService:
                     enabled=one.key not in self._switched_off(),
                     active=not (why := self._why_not(one, files)),
                     why=why,
-                    folder=one.folder,
-                    globs=list(one.globs),
-                    description=one.description,
-                    imports=one.imports,
-                    notices=one.notices,
                     tier=self._last.tier(one.key),
                 )
                 for one in self._found(files)

@@ -295,14 +295,12 @@ class UrlService:
     def _info(self, page: CachedPage) -> p.UrlInfo:
         key = f"{KEY_PREFIX}{page.id}"
         listed = page.url in self._pages
-        return p.UrlInfo(
+        return p.of(
+            p.UrlInfo,
+            page,
             key=key,
-            url=page.url,
-            title=page.title,
-            fetched=page.fetched,
             tokens=self._item(page, self._counter()).tokens if listed else 0,
             final_url=page.final_url if page.final_url != page.url else "",
-            media_type=page.media_type,
             tier=self._last.tier(key),
         )
 

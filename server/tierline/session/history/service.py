@@ -429,16 +429,8 @@ class HistoryService:
         return list(self._plans.store.list(_PLANS, self._store.session_id))
 
     def _info(self, summary: SessionSummary) -> p.SessionInfo:
-        return p.SessionInfo(
-            session_id=summary.session_id,
-            timestamp=summary.timestamp,
-            message_count=summary.message_count,
-            preview=summary.preview,
-            first_role=summary.first_role,
-            title=summary.title,
-            current=summary.session_id == self._store.session_id,
-            archived=summary.archived,
-        )
+        current = summary.session_id == self._store.session_id
+        return p.of(p.SessionInfo, summary, first_role=summary.first_role, current=current)
 
 
 def _group(group: Group, hidden: str) -> p.GroupInfo:

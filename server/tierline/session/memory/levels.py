@@ -248,24 +248,17 @@ class MemoryService:
         summaries = sorted(
             [*live, *((s, True) for s in memory.archived)], key=lambda pair: pair[0].begun
         )
-        return p.MemoryStats(
+        return p.of(
+            p.MemoryStats,
+            figures,
             active=self._conversation.strategy == Strategy.LEVELS,
-            used=figures.used,
-            total=figures.total,
-            messages=figures.messages,
             levels=[
                 p.MemoryLevel(_name(level), figures.fill[level], figures.budget[level])
                 for level in Level
             ],
             summaries=[_summary(s, archived) for s, archived in summaries],
             ratio=round(figures.ratio, 2),
-            original_tokens=figures.original_tokens,
-            compressed_tokens=figures.compressed_tokens,
-            tasks=figures.tasks,
-            task=figures.task,
-            retrieved=list(figures.retrieved),
             last_compression_minutes=figures.minutes_since_compression,
-            warning=figures.warning,
             lines=figures.lines(),
         )
 
@@ -305,13 +298,4 @@ def _name(level: Level) -> LevelName:
 
 
 def _summary(summary: LevelSummary, archived: bool) -> p.MemorySummaryInfo:
-    return p.MemorySummaryInfo(
-        id=summary.id,
-        level=_name(summary.level),
-        title=summary.title,
-        text=summary.text,
-        tokens=summary.tokens,
-        original_tokens=summary.original_tokens,
-        sources=list(summary.sources),
-        archived=archived,
-    )
+    return p.of(p.MemorySummaryInfo, summary, level=_name(summary.level), archived=archived)

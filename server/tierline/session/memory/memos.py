@@ -229,15 +229,7 @@ def memo_items(found: Sequence[RankedMemo], count: Callable[[str], int]) -> tupl
 
 
 def _info(memo: Memo) -> p.MemoInfo:
-    return p.MemoInfo(
-        id=memo.id,
-        scope=memo.scope,
-        content=memo.content,
-        tags=list(memo.tags),
-        created=memo.created,
-        changed=memo.changed,
-        source="model" if memo.source == "model" else "user",
-    )
+    return p.of(p.MemoInfo, memo, source="model" if memo.source == "model" else "user")
 
 
 def _tags(memos: Sequence[Memo]) -> list[str]:

@@ -13,7 +13,7 @@ from attrs import define, evolve, field, frozen
 
 from tierline import protocol as p
 from tierline.context import effort
-from tierline.context.budget import ReportedUsage, UsageLedger, budget
+from tierline.context.budget import UsageLedger, budget
 from tierline.context.counting import TokenCounter
 from tierline.context.enforce import FixedPartTooLarge
 from tierline.context.items import Item
@@ -465,21 +465,15 @@ class Composer:
             accuracy=counter.accuracy,
             ledger=self._ledger,
         )
-        return p.Budget(
-            model=report.model,
-            provider=report.provider,
-            used=report.used,
-            max_input_tokens=report.max_input_tokens,
+        return p.of(
+            p.Budget,
+            report,
             max_output_tokens=max(1, report.max_output_tokens),
             remaining=report.remaining,
             percent=round(report.percent, 2),
             sections=[p.BudgetSection(str(s.name), s.tokens, s.detail) for s in report.sections],
-            accuracy=report.accuracy,
             margin_percent=round(100 * report.margin, 1),
-            limit_source=report.limit_source,
-            history_tokens=report.history_tokens,
-            compaction_trigger_tokens=report.compaction_trigger_tokens,
-            last_reported=_usage(report.last) if report.last else None,
+            last_reported=p.of(p.UsageInfo, report.last) if report.last else None,
             lifetime_input_tokens=report.lifetime.input_tokens,
             lifetime_output_tokens=report.lifetime.output_tokens,
         )
@@ -495,12 +489,3 @@ def _has_all(made: ContextPlan, keys: frozenset[str]) -> None:
             f"Nothing was sent. {' '.join(reasons) or ', '.join(sorted(lacking))}".strip(),
             "Name a part of it, leave it out, or choose a model with a larger window.",
         )
-
-
-def _usage(reported: ReportedUsage) -> p.UsageInfo:
-    return p.UsageInfo(
-        input_tokens=reported.input_tokens,
-        output_tokens=reported.output_tokens,
-        cache_read_tokens=reported.cache_read_tokens,
-        cache_write_tokens=reported.cache_write_tokens,
-    )

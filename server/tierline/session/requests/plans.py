@@ -38,24 +38,16 @@ class PlanService:
         """A plan with all entries; the next request's without an id."""
         if not params.plan_id:
             composed = await self._composer.preview()
-            return _info(composed.plan, "", "", "", "")
-        return _stored_info(await self._find(params.plan_id))
+            return _info(composed.plan)
+        stored = await self._find(params.plan_id)
+        return _info(stored.plan, stored)
 
     async def listed(self, params: p.PlanListParams) -> p.PlanListResult:
         """Stored plans, newest first."""
         found = await asyncio.to_thread(self.store.summaries, max(1, params.limit))
         return p.PlanListResult(
             plans=[
-                p.PlanInfo(
-                    plan_id=plan.plan_id,
-                    session_id=plan.session_id,
-                    turn_id=plan.turn_id,
-                    created=plan.created,
-                    model=plan.model,
-                    mode=p.known(p.ContextMode, plan.mode, p.ContextMode.OFF),
-                    total_tokens=plan.total_tokens,
-                    request_sha256=plan.request_sha256,
-                )
+                p.of(p.PlanInfo, plan, mode=p.known(p.ContextMode, plan.mode, p.ContextMode.OFF))
                 for plan in found
             ]
         )
@@ -224,36 +216,19 @@ def _text(block: object) -> str:
     return str(block)
 
 
-def _stored_info(stored: StoredPlan) -> p.PlanInfo:
-    return _info(
-        stored.plan, stored.session_id, stored.turn_id, stored.created, stored.request_sha256
-    )
-
-
-def _info(
-    plan: ContextPlan, session_id: str, turn_id: str, created: str, sha256: str
-) -> p.PlanInfo:
+def _info(plan: ContextPlan, stored: StoredPlan | None = None) -> p.PlanInfo:
     listed = [
-        p.PlanEntryInfo(
-            key=entry.key,
+        p.of(
+            p.PlanEntryInfo,
+            entry,
             section=str(entry.section),
-            tier=entry.tier,
-            tokens=entry.tokens,
             included=included,
             code=str(entry.code),
-            reason=entry.reason,
         )
         for included, group in ((True, plan.included), (False, plan.excluded))
         for entry in group
     ]
-    return p.PlanInfo(
-        plan_id=plan.plan_id,
-        session_id=session_id,
-        turn_id=turn_id,
-        created=created,
-        model=plan.model,
-        mode=plan.mode,
-        total_tokens=sum(entry.tokens for entry in plan.included),
-        request_sha256=sha256,
-        entries=listed,
-    )
+    unsent = {"session_id": "", "turn_id": "", "created": "", "request_sha256": ""}
+    total = sum(entry.tokens for entry in plan.included)
+    given = unsent if stored is None else {}
+    return p.of(p.PlanInfo, plan, stored, total_tokens=total, entries=listed, **given)

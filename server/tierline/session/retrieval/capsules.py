@@ -160,13 +160,5 @@ class CapsuleService:
         return self._shown(capsule, stale=self._stale(capsule))
 
     def _shown(self, capsule: Capsule, *, stale: bool) -> p.CapsuleInfo:
-        return p.CapsuleInfo(
-            path=capsule.path,
-            text=capsule.text,
-            source="model" if capsule.source == "model" else "extract",
-            model=capsule.model,
-            confidence=capsule.confidence,
-            created=capsule.created,
-            sha256=capsule.sha256,
-            stale=stale,
-        )
+        source = "model" if capsule.source == "model" else "extract"
+        return p.of(p.CapsuleInfo, capsule, source=source, stale=stale)

@@ -16,36 +16,25 @@ def shown(loader: Loader, found: RetrievalSet, stored: Mapping[str, Any]) -> p.R
     pins: Mapping[str, str] = stored.get("pins", {})
 
     def candidate(c: Candidate) -> p.RetrievalCandidate:
-        return p.RetrievalCandidate(
-            key=c.card.key,
-            path=c.card.path,
+        return p.of(
+            p.RetrievalCandidate,
+            c.card,
+            c,
             uri=loader.uri(c.card.path),
-            symbol=c.card.symbol,
-            kind=c.card.kind,
-            line=c.card.line,
-            end=c.card.end,
-            score=c.score,
-            why=c.card.why,
             included=c.out is None,
             code=str(c.out or ""),
-            reason=c.reason,
-            tokens=c.tokens,
-            hop=c.hop,
             activation=activation.get(c.card.key, 0.0),
             pin=p.known(p.PinKind, pins.get(c.card.key, ""), p.PinKind.NONE),
         )
 
-    return p.RetrievalInfo(
-        set_id=found.set_id,
+    return p.of(
+        p.RetrievalInfo,
+        found,
         turn_id=found.group_id,
         mode=p.known(p.ContextMode, found.mode, p.ContextMode.OFF),
-        query=found.query,
         line=str(stored.get("line", "")),
-        cluster=found.cluster,
-        task=found.task,
         candidates=[candidate(c) for c in (*found.included, *found.excluded)],
         map_tokens=int(stored.get("map_tokens", 0)),
         card_tokens=int(stored.get("card_tokens", 0)),
         changes=list(stored.get("changes", ())),
-        note=found.note,
     )
