@@ -32,7 +32,7 @@ WHOLE = (
         "cli/gc.py",
     ),
     *("cli/history.py", "cli/index.py", "cli/main.py", "cli/mcp.py", "cli/memory.py"),
-    *("cli/models.py", "cli/reply.py", "cli/stats.py", "cli/turns.py", "cli/url.py"),
+    *("cli/models.py", "cli/reply.py", "cli/stats.py", "cli/url.py"),
     *("context/refusals.py", "context/enforce.py", "context/plan.py", "context/limits.py"),
     *("context/filerender.py", "context/model_texts.py", "context/tiers/base.py"),
     *("context/retrieval/rank.py",),
@@ -55,7 +55,7 @@ WHOLE = (
 """Modules whose every sentence is for the user."""
 SAID = {
     *("TierlineError", "CodedError", "notice", "Notice", "CommandResult", "Command", "Refusal"),
-    *("ConsentInfo", "CompactionError", "CompactionNone", "SettingProblem", "ProviderError"),
+    *("ask_user", "CompactionError", "CompactionNone", "SettingProblem", "ProviderError"),
     *("StorageError", "tell", "_usage", "KeyCheckResult", "GuardError", "UrlRefused"),
 }
 """Functions and classes that are given sentences for the user."""

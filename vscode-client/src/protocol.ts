@@ -451,6 +451,67 @@ export interface ProviderKeyParams {
   key: string;
 }
 
+/** Whose models: a provider's name, or the address of a server found on this machine. */
+export interface ModelsParams {
+  provider?: string;
+  baseUrl?: string;
+}
+
+/** One model. ``summary`` and ``details`` say the rest in words, a line each. */
+export interface ModelCard {
+  name: string;
+  /** False if nobody described it: sizes are assumed. */
+  known: boolean;
+  maxInputTokens: number;
+  maxOutputTokens: number;
+  summary: string;
+  details: string;
+  /** US dollars per million tokens; null if no price is known. */
+  priceInput: number | null;
+  priceOutput: number | null;
+  priceCached: number | null;
+  caching: 'explicit' | 'automatic' | 'none';
+  /** Null if nobody knows. */
+  pictures: boolean | null;
+  thinking: 'no' | 'can' | 'always' | 'unknown';
+  note: string;
+}
+
+/** The models of a provider. ``source`` says who named them. */
+export interface ModelsResult {
+  provider: string;
+  title: string;
+  models: ModelCard[];
+  source: 'server' | 'table';
+  /** Why the server's own list is not here, if it is not. */
+  notice: string;
+}
+
+/** A provider that can be set up. What stands in braces in its address is to be filled in. */
+export interface PresetInfo {
+  name: string;
+  title: string;
+  baseUrl: string;
+  keyPrefix: string;
+  /** A server that users run themselves: the address may differ, and a key is rarely needed. */
+  own: boolean;
+}
+
+/** A key that is to be tried before it is stored. It is forgotten afterwards. */
+export interface KeyCheckParams {
+  provider: string;
+  key: string;
+  baseUrl?: string;
+}
+
+/** Whether the key is good. ``message`` is one sentence and what to do. */
+export interface KeyCheckResult {
+  /** unknown: the server was reached, but has no way to try a key without a prompt. */
+  outcome: 'ok' | 'refused' | 'unreachable' | 'unknown';
+  message: string;
+  models: string[];
+}
+
 /** A model that the editor offers to extensions. */
 export interface EditorModelInfo {
   id: string;
@@ -740,6 +801,45 @@ export interface UrlsResult {
 export interface UrlText {
   info: UrlInfo;
   text: string;
+}
+
+/** A file of instructions for assistants, of the project or the user's own. */
+export interface InstructionInfo {
+  key: string;
+  /** Its path in the workspace; the user's own begin with ``~/``. */
+  name: string;
+  kind: 'agents' | 'claude' | 'gemini' | 'copilot' | 'cursor' | 'cline' | 'user';
+  uri: string;
+  /** As it is sent, or would be. */
+  tokens: number;
+  /** False: the user switched it off. */
+  enabled: boolean;
+  /** It is part of the next request. */
+  active: boolean;
+  /** Why it is not; empty if it is. */
+  why: string;
+  /** It is for files of this folder. */
+  folder: string;
+  /** It is for files that fit one of these. */
+  globs: string[];
+  description: string;
+  /** Files that it brings along. */
+  imports: string[];
+  /** What of it is not sent, and why. */
+  notices: string[];
+  /** Stability tier in the last plan. */
+  tier: string;
+}
+
+/** The instruction files that there are. */
+export interface InstructionsResult {
+  files: InstructionInfo[];
+}
+
+/** Use a file, or leave it out, in this workspace from now on. */
+export interface InstructionSwitchParams {
+  key: string;
+  enabled: boolean;
 }
 
 /** One session in a list, the one used last first. */
@@ -1084,45 +1184,6 @@ export interface ScratchpadAppendParams {
   text: string;
 }
 
-/** A file of instructions for assistants, of the project or the user's own. */
-export interface InstructionInfo {
-  key: string;
-  /** Its path in the workspace; the user's own begin with ``~/``. */
-  name: string;
-  kind: 'agents' | 'claude' | 'gemini' | 'copilot' | 'cursor' | 'cline' | 'user';
-  uri: string;
-  /** As it is sent, or would be. */
-  tokens: number;
-  /** False: the user switched it off. */
-  enabled: boolean;
-  /** It is part of the next request. */
-  active: boolean;
-  /** Why it is not; empty if it is. */
-  why: string;
-  /** It is for files of this folder. */
-  folder: string;
-  /** It is for files that fit one of these. */
-  globs: string[];
-  description: string;
-  /** Files that it brings along. */
-  imports: string[];
-  /** What of it is not sent, and why. */
-  notices: string[];
-  /** Stability tier in the last plan. */
-  tier: string;
-}
-
-/** The instruction files that there are. */
-export interface InstructionsResult {
-  files: InstructionInfo[];
-}
-
-/** Use a file, or leave it out, in this workspace from now on. */
-export interface InstructionSwitchParams {
-  key: string;
-  enabled: boolean;
-}
-
 /** A memo: knowledge that does not depend on a session. Times are ISO 8601 UTC. */
 export interface MemoInfo {
   id: string;
@@ -1365,67 +1426,6 @@ export interface EditorProvideParams {
   argument: string;
   /** Problems: of this document only. */
   uri: string;
-}
-
-/** Whose models: a provider's name, or the address of a server found on this machine. */
-export interface ModelsParams {
-  provider?: string;
-  baseUrl?: string;
-}
-
-/** One model. ``summary`` and ``details`` say the rest in words, a line each. */
-export interface ModelCard {
-  name: string;
-  /** False if nobody described it: sizes are assumed. */
-  known: boolean;
-  maxInputTokens: number;
-  maxOutputTokens: number;
-  summary: string;
-  details: string;
-  /** US dollars per million tokens; null if no price is known. */
-  priceInput: number | null;
-  priceOutput: number | null;
-  priceCached: number | null;
-  caching: 'explicit' | 'automatic' | 'none';
-  /** Null if nobody knows. */
-  pictures: boolean | null;
-  thinking: 'no' | 'can' | 'always' | 'unknown';
-  note: string;
-}
-
-/** The models of a provider. ``source`` says who named them. */
-export interface ModelsResult {
-  provider: string;
-  title: string;
-  models: ModelCard[];
-  source: 'server' | 'table';
-  /** Why the server's own list is not here, if it is not. */
-  notice: string;
-}
-
-/** A provider that can be set up. What stands in braces in its address is to be filled in. */
-export interface PresetInfo {
-  name: string;
-  title: string;
-  baseUrl: string;
-  keyPrefix: string;
-  /** A server that users run themselves: the address may differ, and a key is rarely needed. */
-  own: boolean;
-}
-
-/** A key that is to be tried before it is stored. It is forgotten afterwards. */
-export interface KeyCheckParams {
-  provider: string;
-  key: string;
-  baseUrl?: string;
-}
-
-/** Whether the key is good. ``message`` is one sentence and what to do. */
-export interface KeyCheckResult {
-  /** unknown: the server was reached, but has no way to try a key without a prompt. */
-  outcome: 'ok' | 'refused' | 'unreachable' | 'unknown';
-  message: string;
-  models: string[];
 }
 
 /** What is to become of a file that the user has changed since. */

@@ -13,8 +13,14 @@ from acp import Client, RequestError, helpers, schema
 
 from tierline import protocol as p
 from tierline.acp import options, rows
-from tierline.acp.content import AttachedFile, PromptContent, read_prompt
-from tierline.acp.pending_prompt import PendingPrompt, StoppedError, unless_stopped
+from tierline.acp.content import (
+    AttachedFile,
+    PendingPrompt,
+    PromptContent,
+    StoppedError,
+    read_prompt,
+    unless_stopped,
+)
 from tierline.acp.workbench import AcpWorkbench, ClientAbilities, terminal_content
 from tierline.context.display import plain_markdown
 from tierline.context.text import clip

@@ -1,14 +1,15 @@
-"""A prompt's content blocks as a Tierline prompt: text, pictures, files to add."""
+"""A prompt: its content blocks as a Tierline prompt, and stopping it before its turn begins."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Coroutine, Sequence
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from acp import schema
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from tierline import protocol as p
 from tierline.context.display import visible_text
@@ -94,3 +95,39 @@ def _lines(fragment: str) -> str:
         return ""
     first, last = numbers[0], numbers[-1]
     return f" (line {first})" if first == last else f" (lines {first} to {last})"
+
+
+T = TypeVar("T")
+
+
+class StoppedError(Exception):
+    """The client stopped a prompt before its turn began."""
+
+
+@define(eq=False)
+class PendingPrompt:
+    """A prompt that is not answered yet."""
+
+    turn_id: str = ""
+    """The turn's id; empty until the prompt is sent."""
+    stopped: asyncio.Event = field(factory=asyncio.Event)
+
+
+async def unless_stopped(prompting: PendingPrompt, work: Coroutine[Any, Any, T]) -> T:
+    """The result of ``work``, which is done before a prompt's turn.
+
+    Raises:
+        StoppedError: the client stopped the prompt meanwhile.
+    """
+    task = asyncio.ensure_future(work)
+    stop = asyncio.ensure_future(prompting.stopped.wait())
+    try:
+        await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stop.cancel()
+        task.cancel()
+    if prompting.stopped.is_set():
+        if task.done() and not task.cancelled():
+            task.exception()  # a question that was closed with the prompt
+        raise StoppedError
+    return task.result()

@@ -14,11 +14,9 @@ from tierline.protocol.editor import *
 from tierline.protocol.events import *
 from tierline.protocol.files import *
 from tierline.protocol.history import *
-from tierline.protocol.instructions import *
 from tierline.protocol.memory import *
 from tierline.protocol.mentions import *
 from tierline.protocol.methods import *
-from tierline.protocol.models import *
 from tierline.protocol.moments import *
 from tierline.protocol.plans import *
 from tierline.protocol.symbols import *

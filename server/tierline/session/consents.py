@@ -69,9 +69,22 @@ class ConsentService:
         pending.future.set_result(ConsentDecision(answer, params.reason.strip()))
         return p.Ok()
 
-    async def ask(self, info: p.ConsentInfo) -> ConsentDecision:
-        """Wait for the user, as long as it takes or until the turn is stopped."""
-        info.id = uuid.uuid4().hex[:12]
+    async def ask_user(
+        self,
+        kind: Literal["command", "url", "spending"],
+        title: str,
+        text: str,
+        detail: str,
+        *,
+        turn_id: str = "",
+        call_id: str = "",
+        can_remember: bool = False,
+    ) -> ConsentDecision:
+        """Wait for the user, as long as it takes or until the turn is stopped. The arguments are
+        those of ``ConsentInfo``.
+        """
+        identifier = uuid.uuid4().hex[:12]
+        info = p.ConsentInfo(identifier, turn_id, call_id, kind, title, text, detail, can_remember)
         pending = _Pending(info, asyncio.get_running_loop().create_future())
         self._pending[info.id] = pending
         self._bus.publish(p.ConsentAsked(info))

@@ -58,17 +58,13 @@ class ChangeService:
         found = await self.forecast(params)
         if not found.warn:
             return True
-        info = p.ConsentInfo(
-            id="",
-            turn_id="",
-            call_id="",
-            kind="spending",
-            title="This change loses what the cache holds. Make it?",
-            text=found.sentence,
-            detail="A new session, or the end of this task, is a cheaper moment for it.",
-            can_remember=False,
+        decision = await self._consents.ask_user(
+            "spending",
+            "This change loses what the cache holds. Make it?",
+            found.sentence,
+            "A new session, or the end of this task, is a cheaper moment for it.",
         )
-        return (await self._consents.ask(info)).allowed
+        return decision.allowed
 
     async def after(self, was: Settings) -> str:
         """A sentence about the loss of cache by settings that have just changed, before a request

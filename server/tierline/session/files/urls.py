@@ -176,18 +176,15 @@ class UrlService:
             return
         found = found[:MAX_LINKS]
         what = "this page" if len(found) == 1 else f"these {len(found)} pages"
-        info = p.ConsentInfo(
-            id="",
-            turn_id=turn.group_id,
-            call_id="",
-            kind="url",
-            title=f"Read {what} and send the text along?",
-            text="\n".join(visible_text(url) for url in found),
-            detail="Tierline would ask the server for it now, without cookies or logins.",
-        )
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                decision = await self._consents.ask(info)
+                decision = await self._consents.ask_user(
+                    "url",
+                    f"Read {what} and send the text along?",
+                    "\n".join(visible_text(url) for url in found),
+                    "Tierline would ask the server for it now, without cookies or logins.",
+                    turn_id=turn.group_id,
+                )
         except TimeoutError:
             self._bus.notice("info", "The links were not read: nobody answered.", "url")
             return

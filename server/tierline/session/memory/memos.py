@@ -158,10 +158,7 @@ class MemoService:
 
     async def _pool(self, scope: str) -> Sequence[Memo]:
         stores = [s for name, s in self._stores.items() if scope in ("", name)]
-        try:
-            parts = [await asyncio.to_thread(store.all) for store in stores]
-        except StorageError as error:
-            raise TierlineError("storage", error.message, error.advice) from error
+        parts = [await asyncio.to_thread(store.all) for store in stores]
         return [memo for part in parts for memo in part]
 
     async def _find(self, identifier: str) -> Memo:
@@ -196,10 +193,7 @@ class MemoService:
 
     async def _append(self, scope: Scope, record: Mapping[str, Any]) -> str:
         when = self._conversation.store.timestamp()
-        try:
-            await asyncio.to_thread(self._stores[scope].append, {**record, "timestamp": when})
-        except StorageError as error:
-            raise TierlineError("storage", error.message, error.advice) from error
+        await asyncio.to_thread(self._stores[scope].append, {**record, "timestamp": when})
         self._bus.publish(p.MemosChanged())
         return when
 

@@ -88,10 +88,7 @@ class CapsuleService:
             "confidence": confidence,
             "timestamp": self._conversation.store.timestamp(),
         }
-        try:
-            await asyncio.to_thread(self._log.append, record, durable=True)
-        except StorageError as error:
-            raise TierlineError("storage", error.message, error.advice) from error
+        await asyncio.to_thread(self._log.append, record, durable=True)
         self._bus.context_changed()
         return self._shown(rules.fold([record])[key], stale=False)
 

@@ -198,18 +198,16 @@ class CommandService:
         settings = self._preferences.settings.tools
         folder = visible_text(Path(root).name or root)
         through = " by the shell" if isinstance(command, str) else ""
-        info = p.ConsentInfo(
-            id="",
+        self._tools.is_asking(call)
+        decision = await self._consents.ask_user(
+            "command",
+            "Run this command?",
+            visible_text(exact),
+            f"In {folder}{through}, for {settings.command_seconds:g} s at most.",
             turn_id=call.turn_id,
             call_id=call.id,
-            kind="command",
-            title="Run this command?",
-            text=visible_text(exact),
-            detail=f"In {folder}{through}, for {settings.command_seconds:g} s at most.",
             can_remember=rememberable,
         )
-        self._tools.is_asking(call)
-        decision = await self._consents.ask(info)
         if decision.answer == "always" and rememberable:
             try:
                 await asyncio.to_thread(self._list().add, command)

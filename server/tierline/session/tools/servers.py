@@ -15,14 +15,13 @@ from typing import Any
 
 from attrs import define, field
 
-from tierline import protocol as p
 from tierline.context.display import shown_name, visible_text
 from tierline.context.prompt import ToolSpec
 from tierline.context.refusals import Refusal
 from tierline.context.text import clip
 from tierline.mcpservers.connection import ServerConnection, ServerError, ServerTool
 from tierline.mcpservers.definitions import FILES, ServerDefinition, parse
-from tierline.session.consents import ConsentService
+from tierline.session.consents import ConsentDecision, ConsentService
 from tierline.session.events import EventBus
 from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
@@ -130,20 +129,14 @@ class ServerService:
             shown_name(clip(one, _MAX_SENT_ENTRIES)) for one in definition.written[1:]
         )
         given = f" It is given {along}." if along else ""
-        question = p.ConsentInfo(
-            id="",
-            turn_id="",
-            call_id="",
-            kind="command",
-            title=f"Start the MCP server {visible_text(definition.name)[:60]}?",
-            text=visible_text(definition.shown),
-            detail=f"{definition.origin} of this workspace names it.{given}",
+        decision = await self._consents.ask_user(
+            "command",
+            f"Start the MCP server {visible_text(definition.name)[:60]}?",
+            visible_text(definition.shown),
+            f"{definition.origin} of this workspace names it.{given}",
             can_remember=True,
         )
-        decision = await self._consents.ask(question)
-        if decision.answer == "always":
-            await asyncio.to_thread(self._allowed().add, entry)
-        return decision.allowed
+        return await self._settled_for(decision, entry)
 
     def _begin(self, definition: ServerDefinition) -> None:
         connection = ServerConnection(definition, str(self._roots.primary or Path.home()))
@@ -210,23 +203,25 @@ class ServerService:
             return True
         server = visible_text(connection.definition.name)[:60]
         says = " It says that it changes nothing." if tool.reads_only else ""
-        question = p.ConsentInfo(
-            id="",
+        self._tools.is_asking(call)
+        decision = await self._consents.ask_user(
+            "command",
+            f"Call {visible_text(tool.name)[:60]} of the MCP server {server}?",
+            visible_text(json.dumps(call.arguments, ensure_ascii=False, indent=1)),
+            f"“Always” is for this tool with any arguments.{says}",
             turn_id=call.turn_id,
             call_id=call.id,
-            kind="command",
-            title=f"Call {visible_text(tool.name)[:60]} of the MCP server {server}?",
-            text=visible_text(json.dumps(call.arguments, ensure_ascii=False, indent=1)),
-            detail=f"“Always” is for this tool with any arguments.{says}",
             can_remember=True,
         )
-        self._tools.is_asking(call)
-        decision = await self._consents.ask(question)
+        return await self._settled_for(decision, entry)
+
+    # --- helpers ---------------------------------------------------------------------------------
+
+    async def _settled_for(self, decision: ConsentDecision, entry: list[str]) -> bool:
+        """Whether it may be done; ``entry`` is not asked about again if the user said so."""
         if decision.answer == "always":
             await asyncio.to_thread(self._allowed().add, entry)
         return decision.allowed
-
-    # --- helpers ---------------------------------------------------------------------------------
 
     def _off(self, server: str, tool: str = "") -> bool:
         return matches(self._preferences.settings.tools.mcp_off, server, tool)

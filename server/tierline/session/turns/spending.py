@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from attrs import define, field
 
-from tierline import protocol as p
 from tierline.context.tiers.request_cost import ColdReason, Forecast, input_cost
 from tierline.session.caching.service import CacheService
 from tierline.session.consents import ConsentDecision, ConsentService
@@ -157,17 +156,8 @@ class SpendingGuard:
         self._warned.add(session if decision.answer == "always" else turn.group_id)
 
     async def _question(self, turn: Turn, title: str, text: str, detail: str) -> ConsentDecision:
-        return await self.consents.ask(
-            p.ConsentInfo(
-                id="",
-                turn_id=turn.group_id,
-                call_id="",
-                kind="spending",
-                title=title,
-                text=text,
-                detail=detail,
-                can_remember=True,
-            )
+        return await self.consents.ask_user(
+            "spending", title, text, detail, turn_id=turn.group_id, can_remember=True
         )
 
 

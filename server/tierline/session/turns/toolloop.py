@@ -206,7 +206,7 @@ class RoundRunner:
         said = models.thinking_refusals.learn(error.code, composed.prompt, models.maker)
         if not said:
             raise error
-        self._bus.publish(p.Notice("info", said, error.code, turn.group_id))
+        self._bus.notice("info", said, error.code, turn.group_id)
         return await self._composer.compose(turn)
 
     async def _smaller(
@@ -220,7 +220,7 @@ class RoundRunner:
         found = error.overflow if isinstance(error, RequestFailed) else None
         found = found or Overflow()
         if learnt := self._models.on_overflow(found, composed.request):
-            self._bus.publish(p.Notice("warning", learnt, "adapted", turn.group_id))
+            self._bus.notice("warning", learnt, "adapted", turn.group_id)
         try:
             most = room_after(found, composed.plan.tokens)
             return await self._composer.compose(turn, max_tokens=most)
@@ -244,7 +244,7 @@ class RoundRunner:
 
     def _tell(self, turn: Turn, composed: ComposedRequest) -> None:
         for text in composed.notices:
-            self._bus.publish(p.Notice("warning", text, "shed", turn.group_id))
+            self._bus.notice("warning", text, "shed", turn.group_id)
 
     async def _stream(self, turn: Turn, composed: ComposedRequest) -> None:
         provider = await self._models.provider()
@@ -307,7 +307,7 @@ class RoundRunner:
             told += f"({event.attempt} of {event.of})."
             self._bus.publish(p.Waiting(turn.group_id, told, event.wait_seconds))
             return composed
-        self._bus.publish(p.Notice("info", event.reason, "adapted", turn.group_id))
+        self._bus.notice("info", event.reason, "adapted", turn.group_id)
         composed = evolve(composed, rendered=event.request)
         await self._composer.sending(composed, turn.group_id)
         return composed
@@ -341,15 +341,14 @@ class RoundRunner:
         turn.record(message)
         turn.requests.append(request_data(composed, turn, usage))
         if problem:
-            self._bus.publish(p.Notice("error", problem, "storage", turn.group_id))
+            self._bus.notice("error", problem, "storage", turn.group_id)
         if incomplete:
-            self._bus.publish(p.Notice("warning", INCOMPLETE_NOTICE, "incomplete", turn.group_id))
+            self._bus.notice("warning", INCOMPLETE_NOTICE, "incomplete", turn.group_id)
         return message
 
     def _notices(self, turn: Turn, composed: ComposedRequest, stop: Stop) -> None:
-        def tell(level: str, text: str, code: str) -> None:
-            notice = p.Notice("info" if level == "info" else "warning", text, code, turn.group_id)
-            self._bus.publish(notice)
+        def tell(level: p.NoticeLevel, text: str, code: str) -> None:
+            self._bus.notice(level, text, code, turn.group_id)
 
         if turn.round.malformed:
             one = turn.round.malformed == 1
@@ -388,7 +387,7 @@ class RoundRunner:
         if turn.rounds >= most:
             await self.close_calls(turn, "rounds")
             notice = ROUNDS_NOTICE.format(rounds=most)
-            self._bus.publish(p.Notice("warning", notice, "max_rounds", turn.group_id))
+            self._bus.notice("warning", notice, "max_rounds", turn.group_id)
             return False
         if stop.reason == "output_limit":
             await self.close_calls(turn, "output_limit")
@@ -476,7 +475,7 @@ class RoundRunner:
             edit_results=output.facts.get("edit_results", ()),
         )
         if problem:
-            self._bus.publish(p.Notice("error", problem, "storage", turn.group_id))
+            self._bus.notice("error", problem, "storage", turn.group_id)
         turn.trace.append(
             {
                 "tool": call.name,
