@@ -46,7 +46,6 @@ from tierline.session.mentions.resolver import MentionResolver
 from tierline.session.mentions.service import MentionService
 from tierline.session.model_questions import ModelQuestions
 from tierline.session.models import ModelService, problems
-from tierline.session.redaction import redact
 from tierline.session.requests.candidates import Sources
 from tierline.session.requests.composer import Composer
 from tierline.session.requests.plans import PlanService
@@ -60,6 +59,7 @@ from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.plan import LastPlan
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.turn import TurnQueue
+from tierline.session.texts import redact
 from tierline.session.tools.commands import CommandService
 from tierline.session.tools.servers import ServerService
 from tierline.session.tools.toolbox import ToolService

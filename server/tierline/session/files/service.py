@@ -24,8 +24,8 @@ from tierline.session.conversation.lists import SharedList
 from tierline.session.conversation.ordering import after_openings
 from tierline.session.events import EventBus
 from tierline.session.files.sizes import FileSizes
-from tierline.session.longtext import LONG
 from tierline.session.state.plan import LastPlan
+from tierline.session.texts import LONG
 from tierline.workspace.loader import LoadedFile, Loader
 from tierline.workspace.mentions import readings
 from tierline.workspace.secretfiles import secret_kind

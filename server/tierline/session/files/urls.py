@@ -19,12 +19,12 @@ from tierline.session.consents import ConsentService
 from tierline.session.conversation import Conversation
 from tierline.session.conversation.lists import SharedList
 from tierline.session.events import EventBus
-from tierline.session.longtext import in_thread_when_long
 from tierline.session.models import ModelService
 from tierline.session.state.plan import LastPlan
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.turn import Turn
 from tierline.workspace.mentions import links
+from tierline.session.texts import in_thread_when_long
 from tierline.workspace.urls import fetch
 from tierline.workspace.urls.cache import FOLDER, CachedPage, PageCache
 from tierline.workspace.urls.extract import extract

@@ -28,9 +28,9 @@ from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
 from tierline.session.model_questions import ModelQuestions
 from tierline.session.models import ModelService
-from tierline.session.redaction import redact
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.turn import TurnQueue
+from tierline.session.texts import redact
 
 AUTO_MINIMUM = 16_000
 """Smallest window, in tokens, in which ``auto`` asks for the block: small models write it badly and

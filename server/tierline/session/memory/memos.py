@@ -19,7 +19,7 @@ from tierline.memory import memos as rules
 from tierline.memory.memos import Memo, MemoDraft, RankedMemo, Scope
 from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
-from tierline.session.redaction import redact
+from tierline.session.texts import redact
 from tierline.store.errors import StorageError
 from tierline.store.memos import FILE, MemoStore, user_folder
 from tierline.tools.registry import ToolOutput

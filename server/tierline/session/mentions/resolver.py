@@ -30,9 +30,9 @@ from tierline.session.mentions.resolved_mention import (
     unresolved,
 )
 from tierline.session.models import ModelService
-from tierline.session.redaction import redacted
 from tierline.session.retrieval.symbols import SymbolService
 from tierline.session.retrieval.touchpoints import CardReader
+from tierline.session.texts import redacted
 from tierline.session.workbench import Workbench
 from tierline.workspace import changes
 from tierline.workspace.loader import LoadedFile

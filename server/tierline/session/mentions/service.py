@@ -14,9 +14,9 @@ from tierline.context.refusals import Refusal
 from tierline.errors import TierlineError
 from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService
-from tierline.session.longtext import in_thread_when_long
 from tierline.session.mentions.resolved_mention import ResolvedMention, special_mention, unresolved
 from tierline.session.mentions.resolver import MentionResolver
+from tierline.session.texts import in_thread_when_long
 from tierline.workspace.loader import LoadedFile
 from tierline.workspace.mentions import Mention, is_prose, mentions
 

@@ -22,7 +22,7 @@ from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
 from tierline.session.model_questions import ModelQuestions
 from tierline.session.models import ModelService
-from tierline.session.redaction import redact
+from tierline.session.texts import redact
 from tierline.store.errors import StorageError
 from tierline.store.log import HistoryLog
 from tierline.workspace.load_results import LoadedFile

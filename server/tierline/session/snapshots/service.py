@@ -19,11 +19,11 @@ from tierline import disk
 from tierline.context.text import clip
 from tierline.session.conversation.ordering import shield
 from tierline.session.events import EventBus
-from tierline.session.redaction import redact
 from tierline.session.snapshots.change_detector import ChangeDetector
 from tierline.session.snapshots.content import FileContent, present
 from tierline.session.snapshots.writer import FileWriter
 from tierline.session.state.preferences import Preferences
+from tierline.session.texts import redact
 from tierline.session.workbench import Workbench
 from tierline.store.snapshots import SnapshotStore
 from tierline.workspace.loader import Loader

@@ -16,7 +16,7 @@ from tierline.errors import TierlineError
 from tierline.history.messages import Message
 from tierline.history.state import StreamFilter
 from tierline.providers.base import Stop, ToolCall, Usage
-from tierline.session.longtext import both_ends
+from tierline.session.texts import both_ends
 
 
 @define

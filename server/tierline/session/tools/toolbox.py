@@ -23,8 +23,8 @@ from tierline.providers.base import ToolCall
 from tierline.session.conversation.views import shown_arguments
 from tierline.session.events import EventBus
 from tierline.session.models import ModelService
-from tierline.session.redaction import redacted
 from tierline.session.state.preferences import Preferences
+from tierline.session.texts import redacted
 from tierline.session.workbench import Workbench
 from tierline.tools import reading, searching
 from tierline.tools.registry import Call, Consent, Registry, Tool, ToolOutput

@@ -31,10 +31,10 @@ from tierline.session.files.active_file import (
 from tierline.session.files.service import FileService
 from tierline.session.mentions.service import MentionService
 from tierline.session.models import ModelService
-from tierline.session.redaction import redacted
 from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.turn import Turn, TurnQueue
+from tierline.session.texts import redacted
 from tierline.session.turns.drafts import DraftService
 from tierline.session.turns.pictures import check_images
 from tierline.session.turns.reflection import ReflectionService, cut_data

@@ -20,8 +20,8 @@ from tierline.session.conversation import Conversation
 from tierline.session.conversation.ordering import in_order, shield
 from tierline.session.events import EventBus
 from tierline.session.mentions.service import MentionService
-from tierline.session.redaction import redacted
 from tierline.session.state.turn import Turn, TurnQueue
+from tierline.session.texts import redacted
 
 
 @define(eq=False, repr=False, slots=False)
