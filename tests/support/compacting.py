@@ -40,7 +40,13 @@ class Talk:
         end = await self.finished(sent.turn_id)
         if (task := self.session.turns._task) is not None:  # what follows the reply
             await asyncio.wait([task])
-        await self.session.compaction.settled()
+        compaction = self.session.compaction
+        # One after the other: the check may begin an attempt.
+        for running in (lambda: compaction._soon, lambda: compaction._attempt):
+            if (task := running()) is not None and not task.done():
+                await asyncio.wait([task])
+        if (summing := compaction._levels._task) is not None:
+            await asyncio.wait([summing])
         return end
 
     async def compacting(self) -> None:

@@ -277,9 +277,10 @@ class Session:
         """Restore the newest session with its files and pins. Never raises: problems become
         notices.
         """
+        read_only = self.preferences.read_only
         self._loop = asyncio.get_running_loop()
         self.counters.warn = lambda text: self._later("counting", text)
-        if not self.read_only:
+        if not read_only:
             await self.drafts.recover()
         if self.settings.history.restore:
             try:
@@ -292,20 +293,20 @@ class Session:
             except (OSError, TierlineError) as error:
                 unexpected = error if isinstance(error, OSError) else None
                 log.warning("The last session was not restored", exc_info=unexpected)
-                self.notice("warning", f"The last session was not restored: {error}", "restore")
+                self.bus.notice("warning", f"The last session was not restored: {error}", "restore")
         self.bus.session_id = self.conversation.session_id
         await self.back.recover()
         await self.models.start()
         self.symbols.start()
-        if not self.read_only:
+        if not read_only:
             self.servers.start(self._mcp_servers)
             self.following.start()
-        for problem in (*self._problems,):
-            self.notice("warning", f"{problem.message} (from {problem.where})", "settings")
-        if not self.read_only and await asyncio.to_thread(ownership.should_notify, self._kept):
-            self.notice("warning", self._kept.why, "folder")
+        for problem in self._problems:
+            self.bus.notice("warning", f"{problem.message} (from {problem.where})", "settings")
+        if not read_only and await asyncio.to_thread(ownership.should_notify, self._kept):
+            self.bus.notice("warning", self._kept.why, "folder")
         for text in (*problems(self.settings), *self.urls.lost()):
-            self.notice("warning", text, "settings")
+            self.bus.notice("warning", text, "settings")
 
     async def close(self) -> None:
         """Stop running work, store its state, release all resources."""
@@ -341,7 +342,7 @@ class Session:
         where = self._settings_in(editor_settings)
         self.preferences.settings, found = config.load(where, editor_settings)
         for problem in found:
-            self.notice("warning", f"{problem.message} (from {problem.where})", "settings")
+            self.bus.notice("warning", f"{problem.message} (from {problem.where})", "settings")
         if before.context.mode != self.settings.context.mode:
             self.preferences.mode = p.ContextMode(self.settings.context.mode)
             self.bus.publish(p.ModeChanged(self.mode))
@@ -349,12 +350,12 @@ class Session:
             self.bus.publish(p.ProviderChanged(self.models.info()))
         self.symbols.configured()
         self.symbols.refresh_soon()
-        self.budget_soon()
+        self.bus.context_changed()
         self.spawn(self._forewarn(before))
 
     async def _forewarn(self, was: config.Settings) -> None:
         if sentence := await self.changes.after(was):
-            self.notice("warning", sentence, "cache")
+            self.bus.notice("warning", sentence, "cache")
 
     # --- requests --------------------------------------------------------------------------------
 
@@ -392,7 +393,7 @@ class Session:
         self.preferences.mode = p.ContextMode(params.mode) if params.mode else self.mode.next
         self.bus.publish(p.ModeChanged(self.mode))
         self.symbols.refresh_soon()
-        self.budget_soon()
+        self.bus.context_changed()
         return p.ModeResult(mode=self.mode)
 
     # --- notifications ---------------------------------------------------------------------------
@@ -402,7 +403,7 @@ class Session:
         self.keep_alive.active()
         self.symbols.documents_changed(uris)
         if self.files.touched(uris):
-            self.budget_soon(files=True)
+            self.bus.context_changed(files=True)
 
     def files_renamed(self, pairs: Sequence[tuple[str, str]]) -> None:
         """The editor renamed or moved files or folders."""
@@ -417,14 +418,14 @@ class Session:
     def _later(self, code: str, text: str) -> None:
         """A notice from a worker thread."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self.notice, "warning", text, code)
+            self._loop.call_soon_threadsafe(self.bus.notice, "warning", text, code)
 
     # --- for the parts ---------------------------------------------------------------------------
 
     def database(self, name: str) -> Path:
         """Path of a SQLite file of the workspace; a read-only session gets a copy."""
         path = self.home / f"{name}.sqlite3"
-        return self._unseen.place(path) if self.read_only else path
+        return self._unseen.place(path) if self.preferences.read_only else path
 
     @property
     def left_aside(self) -> Path | None:
@@ -441,29 +442,6 @@ class Session:
         """The context mode."""
         return self.preferences.mode
 
-    @property
-    def read_only(self) -> bool:
-        """Nothing is written."""
-        return self.preferences.read_only
-
-    @property
-    def strategy(self) -> str:
-        """The history selection in force."""
-        return self.conversation.strategy
-
-    @property
-    def window(self) -> int:
-        """Turns in the window; 0 for all."""
-        return self.conversation.window
-
-    def notice(self, level: p.NoticeLevel, text: str, code: str = "") -> None:
-        """Send a notice to the user."""
-        self.bus.notice(level, text, code)
-
-    def budget_soon(self, *, files: bool = False) -> None:
-        """Publish the budget, and the files if asked, after a quiet moment."""
-        self.bus.context_changed(files=files)
-
     def _budget_soon(self, files: bool) -> None:
         if self._budget_task is None or self._budget_task.done():
             self._budget_task = asyncio.ensure_future(self._publish_budget(files))
@@ -472,7 +450,7 @@ class Session:
         """Called after a turn: ends its leases and publishes the budget."""
         self.files.context.end_scope(f"turn:{group_id}")
         await self.retrieval.finished(group_id)
-        self.budget_soon(files=True)
+        self.bus.context_changed(files=True)
         self.keep_alive.begin()
         self.compaction.soon()
 
@@ -481,7 +459,7 @@ class Session:
         try:
             composed = await self.composer.preview()
         except TierlineError as error:
-            self.notice("error", f"{error.message} {error.advice}", error.code)
+            self.bus.notice("error", f"{error.message} {error.advice}", error.code)
             return
         except Exception:
             log.exception("The budget could not be counted")

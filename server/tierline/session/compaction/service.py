@@ -150,15 +150,6 @@ class CompactionService:
             attempt.cancel()
             await asyncio.wait([attempt])
 
-    async def settled(self) -> None:
-        """Wait for the check that is due, and for the attempt that it may begin."""
-        for task in (self._soon, self._attempt):
-            if task is not None and not task.done():
-                await asyncio.wait([task])
-        if self._attempt is not None and not self._attempt.done():
-            await asyncio.wait([self._attempt])
-        await self._levels.settled()
-
     async def close(self) -> None:
         """Cancel a running attempt; the history stays as it is."""
         await self._levels.close()

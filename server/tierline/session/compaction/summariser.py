@@ -203,11 +203,6 @@ class LevelSummaries:
         ):
             self._task = asyncio.ensure_future(self._write())
 
-    async def settled(self) -> None:
-        """Wait until no request runs."""
-        if self._task is not None and not self._task.done():
-            await asyncio.wait([self._task])
-
     async def close(self) -> None:
         """Cancel running requests; the extracts stay."""
         if self._task is not None and not self._task.done():

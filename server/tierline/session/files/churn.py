@@ -59,11 +59,6 @@ class ChurnService:
         if self._task is not None:
             self._task.cancel()
 
-    async def settled(self) -> None:
-        """Wait for running work."""
-        if self._task is not None:
-            await asyncio.wait([self._task])
-
     def _wanted(self) -> Sequence[tuple[Root, dict[str, str]]]:
         """Per workspace folder: paths below it of the files in the context, with their keys."""
         roots = self._roots

@@ -190,10 +190,6 @@ class FileService:
         """Keys of all listed files."""
         return self.context.get_files()
 
-    def uris(self) -> list[str]:
-        """URIs of all listed files."""
-        return [self._loader.uri(key) for key in self.paths()]
-
     def key(self, reference: str) -> str:
         """The key that a path or URI leads to; the reference itself if it leads nowhere."""
         entry = self.context.get(reference)
