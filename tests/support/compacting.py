@@ -41,12 +41,11 @@ class Talk:
         if (task := self.session.turns._task) is not None:  # what follows the reply
             await asyncio.wait([task])
         compaction = self.session.compaction
-        # One after the other: the check may begin an attempt.
-        for running in (lambda: compaction._soon, lambda: compaction._attempt):
-            if (task := running()) is not None and not task.done():
-                await asyncio.wait([task])
-        if (summing := compaction._levels._task) is not None:
-            await asyncio.wait([summing])
+        if (check := compaction._soon) is not None:
+            await asyncio.wait([check])
+        for begun in (compaction._attempt, compaction._levels._task):  # by that check
+            if begun is not None:
+                await asyncio.wait([begun])
         return end
 
     async def compacting(self) -> None:
