@@ -301,19 +301,8 @@ class Settings:
 
 
 SECTIONS: dict[str, type] = {
-    "provider": ProviderConfig,
-    "network": Network,
-    "context": ContextConfig,
-    "cache": CacheConfig,
-    "compaction": CompactionConfig,
-    "history": HistoryConfig,
-    "memory": MemoryConfig,
-    "privacy": PrivacyConfig,
-    "spending": SpendingConfig,
-    "notify": NotifyConfig,
-    "tools": ToolsConfig,
-    "telemetry": TelemetryConfig,
-    "symbols": SymbolsConfig,
+    section.name: section.default.factory  # type: ignore[union-attr]
+    for section in attrs.fields(Settings)
 }
 PROTECTED = {
     "provider": "a workspace may not choose where prompts go",

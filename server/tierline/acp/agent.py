@@ -212,8 +212,6 @@ class TierlineAgent:
     async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
         """There are no extensions."""
 
-    # --- helpers ---------------------------------------------------------------------------------
-
     async def _open(
         self,
         cwd: str,

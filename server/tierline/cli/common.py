@@ -15,7 +15,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO, TypeVar
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -102,6 +102,12 @@ def say(text: str, style: str = "") -> None:
     console(stderr=True).print(translate(text), style=style, soft_wrap=True)
 
 
+def fail(text: str, code: int = EXIT_PROBLEM) -> NoReturn:
+    """End the command with a sentence that says why."""
+    say(text, "red")
+    raise typer.Exit(code) from None
+
+
 def tell(text: str, style: str = "") -> None:
     """The same to standard output, line by line: sentences of ours, not what others wrote."""
     console().print(translate_lines(text), style=style, soft_wrap=True)
@@ -158,12 +164,10 @@ class CommandGroup(TyperGroup):
             code = EXIT_NO_PROVIDER if error.code == "no_provider" else EXIT_PROBLEM
             raise typer.Exit(code) from None
         except sqlite3.Error as error:
-            say(f"A database in .tierline cannot be used: {error}. Run tierline doctor.", "red")
-            raise typer.Exit(EXIT_PROBLEM) from None
+            fail(f"A database in .tierline cannot be used: {error}. Run tierline doctor.")
         except OSError as error:
             place = f": {error.filename}" if error.filename else ""
-            say(f"{error.strerror or error}{place}. Check the path and its permissions.", "red")
-            raise typer.Exit(EXIT_PROBLEM) from None
+            fail(f"{error.strerror or error}{place}. Check the path and its permissions.")
         return result
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -19,10 +19,10 @@ from rich.text import Text
 
 from tierline.cli import tables as cli_tables
 from tierline.cli.common import (
-    EXIT_PROBLEM,
     EXIT_USAGE,
     _Json,
     _Root,
+    fail,
     home_of,
     out,
     print_json,
@@ -32,7 +32,6 @@ from tierline.cli.common import (
     write,
 )
 from tierline.context.display import printable
-from tierline.errors import TierlineError
 from tierline.localization.translator import translate_label
 
 if TYPE_CHECKING:
@@ -62,8 +61,7 @@ def replay(
     """Render a stored request again, check that its bytes are those that were sent, print them."""
     given = plan or []
     if len(given) != 2 if diff else len(given) > 1:
-        say(f"replay takes {'two plans with' if diff else 'one plan without'} --diff.", "red")
-        raise typer.Exit(EXIT_USAGE)
+        fail(f"replay takes {'two plans with' if diff else 'one plan without'} --diff.", EXIT_USAGE)
     with _plans(root) as store:
         found = [_find(store, part) for part in given or [""]]
         if diff:
@@ -150,8 +148,7 @@ def archive(
     session that is gone on with comes back.
     """
     if bool(session) == bool(days):
-        say("Name sessions, or say --days; tierline sessions lists them.", "red")
-        raise typer.Exit(EXIT_USAGE)
+        fail("Name sessions, or say --days; tierline sessions lists them.", EXIT_USAGE)
     home = home_of(root)
     with _history(home, read_only=dry_run or not home.is_dir()) as store:
         known = {one.session_id: one for one in store.list_sessions(archived=back)}
@@ -162,8 +159,7 @@ def archive(
             chosen = list(dict.fromkeys(session or []))
             if missing := [name for name in chosen if name not in known]:
                 where = "in the archive" if back else "in the list"
-                say(f"There is no session {missing[0]} {where}. Nothing was changed.", "red")
-                raise typer.Exit(EXIT_PROBLEM)
+                fail(f"There is no session {missing[0]} {where}. Nothing was changed.")
         if not dry_run:
             for name in chosen:
                 store.archive_session(name, away=not back)
@@ -185,8 +181,7 @@ def own(root: _Root = Path(), as_json: _Json = False) -> None:
     folder = root.resolve() / FOLDER
     found = ownership.folder_status(folder)
     if found in ("absent", "unfit"):
-        say(f"{folder} is no folder. Nothing was changed.", "red")
-        raise typer.Exit(EXIT_PROBLEM)
+        fail(f"{folder} is no folder. Nothing was changed.")
     if found != "ours":
         ownership.claim(folder)
     ours = ownership.folder_status(folder) == "ours"
@@ -195,8 +190,7 @@ def own(root: _Root = Path(), as_json: _Json = False) -> None:
     elif ours:
         tell(f"{folder} is used from the next start on.")
     if not ours:
-        say(f"It could not be marked: {ownership.state_folder()} or it cannot be written.", "red")
-        raise typer.Exit(EXIT_PROBLEM)
+        fail(f"It could not be marked: {ownership.state_folder()} or it cannot be written.")
 
 
 @app.command()
@@ -222,12 +216,10 @@ def recover(
     elif report.health != "damaged":
         tell(f"{added} records of {len(report.sessions)} sessions were added.")
     if report.health == "damaged":
-        say(
+        fail(
             f"Nothing could be taken over: none of the {report.skipped} lines of {file} is a "
-            "record. Name a history.jsonl.",
-            "red",
+            "record. Name a history.jsonl."
         )
-        raise typer.Exit(EXIT_PROBLEM)
     if report.skipped and not as_json:
         say(f"{report.skipped} damaged lines were left out.", "yellow")
 
@@ -244,13 +236,11 @@ def query(
 
     home = home_of(root)
     if not home.is_dir():  # looking must not leave a folder behind
-        say("There is no history in this workspace yet. Name the folder with --root.", "red")
-        raise typer.Exit(EXIT_PROBLEM)
+        fail("There is no history in this workspace yet. Name the folder with --root.")
     with _history(home) as store:
         answer = query_db(store.index, sql)
     if answer.error:
-        say(f"{answer.error} Views: {', '.join(VIEWS)}.", "red")
-        raise typer.Exit(EXIT_PROBLEM)
+        fail(f"{answer.error} Views: {', '.join(VIEWS)}.")
     if as_json:
         print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
     elif len(answer.columns) == 1 and len(answer.rows) == 1:
@@ -274,27 +264,21 @@ def _replay(store: PlanStore, stored: StoredPlan) -> None:
     try:
         prompt = store.load_prompt(plan_id)
         request = rerender(prompt, stored.provider, stored.request_sha256)
-    except TierlineError as error:
-        _fail(error)
     except ValueError:
-        say(
+        fail(
             f"Plan {plan_id} was rendered by the adapter {stored.provider!r}, which this version "
-            "does not have. Replay it with the version that made it.",
-            "red",
+            "does not have. Replay it with the version that made it."
         )
-        raise typer.Exit(EXIT_PROBLEM) from None
     # Nothing is added to the bytes in a pipe, so that their hash can be checked there as well.
     if sys.stdout.isatty():
         write(request.payload.decode("utf-8", "replace"))
     else:
         typer.echo(request.payload, nl=False)
     if request.sha256 != stored.request_sha256:
-        say(
+        fail(
             f"The bytes differ: plan {plan_id} was sent as {stored.request_sha256}, and renders to "
-            f"{request.sha256} now. This version of Tierline writes requests in another way.",
-            "red",
+            f"{request.sha256} now. This version of Tierline writes requests in another way."
         )
-        raise typer.Exit(EXIT_PROBLEM)
     say(f"The same {len(request.payload):,} bytes as were sent: sha256 {request.sha256}.", "dim")
 
 
@@ -329,12 +313,10 @@ def _find(store: PlanStore, given: str) -> StoredPlan:
         if stored is not None:
             return stored
     if len(ids) > 1:
-        say(f"{len(ids)} plans have {given} in their id: {', '.join(ids[:3])}. Give more.", "red")
-    elif given:
-        say(f"There is no plan {given}. List them: tierline plans. Old ones are dropped.", "red")
-    else:
-        say("No request has been sent yet from here.", "red")
-    raise typer.Exit(EXIT_PROBLEM)
+        fail(f"{len(ids)} plans have {given} in their id: {', '.join(ids[:3])}. Give more.")
+    if given:
+        fail(f"There is no plan {given}. List them: tierline plans. Old ones are dropped.")
+    return fail("No request has been sent yet from here.")
 
 
 @contextmanager
@@ -345,8 +327,8 @@ def _history(home: Path, *, read_only: bool = True) -> Iterator[HistoryStore]:
     with closing(HistoryStore(home.parent, read_only=read_only)) as store:
         try:
             yield store
-        except (OSError, TierlineError) as error:
-            _fail(error)
+        except OSError as error:
+            fail(str(error))
 
 
 @contextmanager
@@ -358,12 +340,10 @@ def _plans(root: Path, *, missing_is_empty: bool = False) -> Iterator[Any]:
     path = home_of(root) / "plans.sqlite3"
     if not path.exists():
         if not missing_is_empty:
-            say(
+            fail(
                 "No plans are stored in this workspace. Name the folder with --root; a plan is "
-                "kept with each request.",
-                "red",
+                "kept with each request."
             )
-            raise typer.Exit(EXIT_PROBLEM)
         yield None
         return
     with ReadOnlyCopy() as copies, closing(PlanStore(copies.copy(path))) as store:
@@ -403,10 +383,3 @@ def _print_rows(
 
 def _line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _fail(error: OSError | TierlineError) -> NoReturn:
-    advice = f" {error.advice}" if isinstance(error, TierlineError) else ""
-    message = error.message if isinstance(error, TierlineError) else str(error)
-    say(f"{message}{advice}", "red")
-    raise typer.Exit(EXIT_PROBLEM) from error

@@ -15,9 +15,9 @@ import typer
 
 from tierline import protocol as p
 from tierline.cli.common import (
-    EXIT_PROBLEM,
     _Json,
     _Root,
+    fail,
     home_of,
     in_session,
     print_json,
@@ -91,8 +91,7 @@ def index_symbols(
     elif found.state == "ready":
         tell(f"{found.symbols:,} symbols in {found.files:,} files, {found.seconds:.1f} s of work.")
     if found.state != "ready":
-        say(f"The symbol index is {found.state}. {found.why}".strip(), "red")
-        raise typer.Exit(EXIT_PROBLEM)
+        fail(f"The symbol index is {found.state}. {found.why}".strip())
 
 
 @index.command("meaning")
@@ -107,8 +106,7 @@ def index_meaning(root: _Root = Path(), as_json: _Json = False) -> None:
     else:
         tell(f"{done:,} of {total:,} turns are embedded.")
     if done < total:
-        say("The model stopped answering. Run tierline doctor, then this again.", "red")
-        raise typer.Exit(EXIT_PROBLEM)
+        fail("The model stopped answering. Run tierline doctor, then this again.")
 
 
 def _embed(session: Session, step: Callable[[int, int], None]) -> tuple[int, int]:

@@ -33,6 +33,7 @@ from tierline.cli.common import (
     CommandGroup,
     _Json,
     _Root,
+    fail,
     open_session,
     out,
     print_json,
@@ -116,11 +117,9 @@ def serve(
     try:
         token()
     except ValueError as error:
-        say(str(error), "red")
-        raise typer.Exit(EXIT_USAGE) from None
+        fail(str(error), EXIT_USAGE)
     if not is_loopback(host):
-        say(f"--tcp listens on this machine only (127.0.0.1 or ::1), not on {host}.", "red")
-        raise typer.Exit(EXIT_USAGE)
+        fail(f"--tcp listens on this machine only (127.0.0.1 or ::1), not on {host}.", EXIT_USAGE)
     run((host, int(port)))
 
 

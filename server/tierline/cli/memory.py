@@ -24,6 +24,7 @@ from tierline.cli.common import (
     EXIT_USAGE,
     _Json,
     _Root,
+    fail,
     home_of,
     in_session,
     open_session,
@@ -77,12 +78,10 @@ def add(
 ) -> None:
     """Add a message to the newest session without asking a model."""
     if role not in ROLES:
-        say(f"There is no role {role}. Use {', '.join(ROLES)}.", "red")
-        raise typer.Exit(EXIT_USAGE)
+        fail(f"There is no role {role}. Use {', '.join(ROLES)}.", EXIT_USAGE)
     said = read_stdin() if text == "-" else text
     if not said.strip():
-        say("There is nothing to add: the text is empty.", "red")
-        raise typer.Exit(EXIT_USAGE)
+        fail("There is nothing to add: the text is empty.", EXIT_USAGE)
     identifier = in_session(root, lambda s: s.memory.add(role, said, important=important), new=new)
     _print_id(identifier, as_json)
     if important:

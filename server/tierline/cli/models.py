@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tierline.cli import tables as cli_tables
-from tierline.cli.common import EXIT_PROBLEM, _Json, _Root, home_of, out, print_json, say, tell
+from tierline.cli.common import (
+    EXIT_PROBLEM,
+    _Json,
+    _Root,
+    fail,
+    home_of,
+    out,
+    print_json,
+    say,
+    tell,
+)
 from tierline.localization.translator import translate_label
 
 if TYPE_CHECKING:
@@ -39,8 +49,7 @@ def models(
     row = registry.spec(provider) if provider else None
     if provider and row is None:
         names = ", ".join(registry.NAMES)
-        say(f"There is no provider {provider}. Choose one of these: {names}.", "red")
-        raise typer.Exit(EXIT_PROBLEM)
+        fail(f"There is no provider {provider}. Choose one of these: {names}.")
     vendors = [row.vendor] if row is not None else [*table.public.vendors]
     kind, host = (row.adapter, row.host) if row is not None else ("", "")
     sold = [one for vendor in vendors for one in table.public.vendors.get(vendor, ())]

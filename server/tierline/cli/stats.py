@@ -13,14 +13,13 @@ import typer
 from tierline import protocol as p
 from tierline.cli import tables as cli_tables
 from tierline.cli.common import (
-    EXIT_PROBLEM,
     _Json,
     _Root,
+    fail,
     format_money,
     home_of,
     out,
     print_json,
-    say,
     tell,
 )
 from tierline.cli.memory import memory_lines
@@ -53,15 +52,13 @@ def stats(
         elif found_turns:
             show_turns(found_turns)
         elif session:
-            say(f"No turn of session {session} is known. {_LIST}", "red")
-            raise typer.Exit(EXIT_PROBLEM)
+            fail(f"No turn of session {session} is known. {_LIST}")
         else:
             tell("No turns have been recorded here yet.")
         return
     found = collect(root.resolve(), session)
     if session and not found.sessions:
-        say(f"No request of session {session} is known. {_LIST}", "red")
-        raise typer.Exit(EXIT_PROBLEM)
+        fail(f"No request of session {session} is known. {_LIST}")
     if as_json:
         print_json(found)
         return

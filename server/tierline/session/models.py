@@ -464,8 +464,6 @@ class ModelService:
             other, self._other = self._other, None
             await other[1].close()
 
-    # --- helpers ---------------------------------------------------------------------------------
-
     def _settings(self) -> ProviderSettings:
         config = self._preferences.settings.provider
         settings = ProviderSettings(

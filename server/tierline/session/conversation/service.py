@@ -360,8 +360,6 @@ class Conversation:
         self.store.new_session()
         return self.timeline()
 
-    # --- helpers ---------------------------------------------------------------------------------
-
     async def _append(self, message: Message, *events: LogEvent) -> tuple[Message, str]:
         stored, problem = await self._write(message, *events)
         return (stored[-1] if stored else message), problem

@@ -109,8 +109,6 @@ class InstructionService:
             )
         return tuple(made)
 
-    # --- helpers ---------------------------------------------------------------------------------
-
     def _listed(self) -> p.InstructionsResult:
         files = self._files.paths()
         counter = self._models.counter()

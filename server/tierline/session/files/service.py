@@ -302,8 +302,6 @@ class FileService:
         if self.paths():
             await self._conversation.act(actions.files(self.context.snapshot()))
 
-    # --- helpers ---------------------------------------------------------------------------------
-
     async def _add(self, params: p.FileParams, pin: Pin | None) -> p.FilesResult:
         reference = _reference(params)
         listed = self.context.get(self.key(reference))

@@ -197,8 +197,6 @@ class UrlService:
             except TierlineError as error:
                 self._bus.notice("warning", f"{error.message} {error.advice}".strip(), error.code)
 
-    # --- helpers ---------------------------------------------------------------------------------
-
     def _item(self, page: CachedPage, counter: TokenCounter) -> Item:
         fits = (page, counter.model, counter.ratio, counter.accuracy)
         known = self._made.get(page.url)

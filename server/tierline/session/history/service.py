@@ -359,8 +359,6 @@ class HistoryService:
             truncated=answer.truncated,
         )
 
-    # --- helpers ---------------------------------------------------------------------------------
-
     def _complete_soon(self) -> None:
         """Complete the index in a thread, with the vocabulary for parts of words."""
         if self._deepening is None or self._deepening.done():

@@ -188,8 +188,6 @@ class MemoryService:
         """Free the search table."""
         self._search.close()
 
-    # --- helpers ---------------------------------------------------------------------------------
-
     def _work(self, messages: list[Message], prompt: str, window: int) -> MemoryView:
         memory = self._memory(messages, window)
         pieces: tuple[RecalledPiece, ...] = ()

@@ -154,8 +154,6 @@ class MemoService:
             return []
         return rules.relevant(prompt, pool)
 
-    # --- helpers ---------------------------------------------------------------------------------
-
     async def _pool(self, scope: str) -> Sequence[Memo]:
         stores = [s for name, s in self._stores.items() if scope in ("", name)]
         parts = [await asyncio.to_thread(store.all) for store in stores]

@@ -304,8 +304,6 @@ class MentionResolver:
         shown = memo_rules.render_one(found[0])
         return await self._attached(text, "memo", clip(found[0].content, 80), shown)
 
-    # --- helpers ---------------------------------------------------------------------------------
-
     async def _attached(
         self,
         text: str,

@@ -104,8 +104,6 @@ class MentionService:
         notices += [notice for one in taken for notice in one.notices]
         return MentionedContext(attached, tuple(dict.fromkeys(notices)))
 
-    # --- helpers ---------------------------------------------------------------------------------
-
     async def _one(
         self, mention: Mention, written: str, given: Sequence[p.EditorContent], selected: bool
     ) -> ResolvedMention | None:

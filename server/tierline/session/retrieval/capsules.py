@@ -131,8 +131,6 @@ class CapsuleService:
         fresh = (c for c in rules.anchors(known.values(), ranks) if not self._stale(c))
         return rules.render_anchors(list(itertools.islice(fresh, rules.MAX_ANCHORS)))
 
-    # --- helpers ---------------------------------------------------------------------------------
-
     def _all(self) -> dict[str, Capsule]:
         state = (self._log.identity(), self._log.size())
         if state != self._known[0]:

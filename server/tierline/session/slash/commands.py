@@ -369,9 +369,6 @@ COMMANDS: tuple[Command, ...] = (
 )
 
 
-# --- helpers -------------------------------------------------------------------------------------
-
-
 def _after(text: str, count: int) -> str:
     """The text after the first ``count`` words, white space included (SQL and notes keep their
     form).

@@ -103,8 +103,6 @@ class SnapshotService:
         finally:
             await shield(self._ended(watch, group_id, identifier))
 
-    # --- helpers ---------------------------------------------------------------------------------
-
     async def _ended(self, watch: ChangeDetector, group_id: str, identifier: str) -> None:
         for path, before, after in await asyncio.to_thread(watch.changed):
             await self._change(group_id, path, before, after)

@@ -215,8 +215,6 @@ class ServerService:
         )
         return await self._settled_for(decision, entry)
 
-    # --- helpers ---------------------------------------------------------------------------------
-
     async def _settled_for(self, decision: ConsentDecision, entry: list[str]) -> bool:
         """Whether it may be done; ``entry`` is not asked about again if the user said so."""
         if decision.answer == "always":

@@ -123,8 +123,6 @@ class WaitingPrompts:
             self._told = shown
             self._bus.publish(p.QueueChanged(shown))
 
-    # --- helpers ---------------------------------------------------------------------------------
-
     def _changed(self) -> p.QueueResult:
         self.publish()
         self._bus.context_changed()
