@@ -300,10 +300,7 @@ class Settings:
     symbols: SymbolsConfig = field(factory=SymbolsConfig)
 
 
-SECTIONS: dict[str, type] = {
-    section.name: section.default.factory  # type: ignore[union-attr]
-    for section in attrs.fields(Settings)
-}
+SECTIONS: dict[str, type] = typing.get_type_hints(Settings)
 PROTECTED = {
     "provider": "a workspace may not choose where prompts go",
     "network": "a workspace may not choose whom your requests pass",

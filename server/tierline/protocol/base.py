@@ -30,7 +30,7 @@ else:
 # Closed sets of the domain are its own enumerations; on the wire they are their values.
 E = TypeVar("E", bound=StrEnum)
 D = TypeVar("D")
-C = TypeVar("C")
+C = TypeVar("C", bound=attrs.AttrsInstance)
 
 PinKind: TypeAlias = _items.Pin
 ContextMode: TypeAlias = _mode.ContextMode
@@ -63,7 +63,7 @@ def of(kind: type[C], *sources: object, **given: Any) -> C:
     """A value of a class from other objects: each field that is not ``given`` is that of the first
     source with an attribute of its name. Tuples become lists.
     """
-    for name in {field.name for field in attrs.fields(kind)} - given.keys():  # type: ignore[arg-type]
+    for name in {field.name for field in attrs.fields(kind)} - given.keys():
         for source in sources:
             if hasattr(source, name):
                 value = getattr(source, name)
