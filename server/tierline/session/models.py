@@ -106,7 +106,7 @@ class ModelService:
     async def listed(self, _params: p.NoParams) -> p.ProviderListResult:
         """Every provider, whether it can be used, and what to do if not."""
         await self._probe()
-        active = self._choice_or_none()
+        active = self.choice()
         infos = []
         for row in SPECS:
             if row.origin == "editor":
@@ -220,7 +220,7 @@ class ModelService:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keep the current choice during a turn: changes take effect with the next turn."""
-        self._held = self._choice_or_none()
+        self._held = self.choice()
         try:
             yield
         finally:
@@ -262,13 +262,13 @@ class ModelService:
     @property
     def strategy(self) -> str:
         """The parsing strategy of the provider in force; ``text`` without one."""
-        choice = self._choice_or_none()
+        choice = self.choice()
         return choice.strategy if choice is not None else "text"
 
     @property
     def maker(self) -> Maker:
         """The model that answers, as its thinking is tagged."""
-        choice = self._choice_or_none()
+        choice = self.choice()
         if choice is None:
             return Maker()
         host = urlsplit(choice.base_url).netloc
@@ -285,18 +285,23 @@ class ModelService:
         return thinking(facts, wanted or self._preferences.effort, drop=drop)
 
     def choice(self) -> ProviderChoice | None:
-        """The choice in force."""
-        return self._choice_or_none()
+        """The choice in force; None if there is no provider."""
+        if self._held is not None:
+            return self._held
+        try:
+            return self._choose(self._settings())
+        except ProviderError:
+            return None
 
     def facts(self) -> ModelFacts:
         """Window, limits, prices and rules of the model in force."""
-        return self._facts_of(self._choice_or_none())
+        return self._facts_of(self.choice())
 
     def facts_if(self, params: p.ProviderSelectParams) -> tuple[ModelFacts, bool]:
         """The facts of the model if this were selected, and whether it is already in force. If it
         cannot be used, those of the model in force.
         """
-        now = self._choice_or_none()
+        now = self.choice()
         kept, self._override = self._override, params
         choice = now
         try:
@@ -337,7 +342,7 @@ class ModelService:
     @property
     def max_body_bytes(self) -> int:
         """The largest request body that is sent, in bytes."""
-        choice = self._choice_or_none()
+        choice = self.choice()
         learnt = self._profiles.of(choice.base_url, choice.model).max_body_bytes if choice else 0
         return learnt or MAX_BODY_BYTES
 
@@ -345,7 +350,7 @@ class ModelService:
         """Called when the model has answered: ask its server once for its own facts. The model is
         loaded by then, so its reported window is in force. Returns at once.
         """
-        choice = self._choice_or_none()
+        choice = self.choice()
         if choice is None or choice.embeds or not choice.base_url:
             return
         key = (choice.base_url, choice.model)
@@ -379,7 +384,7 @@ class ModelService:
         """Called when a request was too large for the model in force: remember its limit. Returns a
         sentence for the user, empty if the limit was known.
         """
-        choice = self._choice_or_none()
+        choice = self.choice()
         if choice is None:
             return ""
         if found.size:
@@ -387,19 +392,22 @@ class ModelService:
             said = found.most_bytes
             most = said if 0 < said < size else int(size * _SMALLER_BODY)
             why = f"{choice.model} takes at most {most / 1e6:.1f} MB in a request here."
-            if found.passing:
-                self._profiles.told(choice.base_url, choice.model, {"max_body_bytes": most})
-            else:
-                self._profiles.learn(choice.base_url, choice.model, {"max_body_bytes": most}, why)
+            self._note(found, choice, {"max_body_bytes": most}, why)
             return ""
         if not found.limit or found.limit >= self.facts().window:
             return ""
         why = f"{choice.model} reads at most {found.limit:,} tokens here."
-        if found.passing:
-            self._profiles.told(choice.base_url, choice.model, {"window": found.limit})
-        else:
-            self._profiles.learn(choice.base_url, choice.model, {"window": found.limit}, why)
+        self._note(found, choice, {"window": found.limit}, why)
         return why
+
+    def _note(
+        self, found: Overflow, choice: ProviderChoice, limit: dict[str, int], why: str
+    ) -> None:
+        """Remember a limit: for this run if it may pass, else for good."""
+        if found.passing:
+            self._profiles.told(choice.base_url, choice.model, limit)
+        else:
+            self._profiles.learn(choice.base_url, choice.model, limit, why)
 
     def unknown_model_notice(self) -> str:
         """A sentence about an unknown model, once for each; else empty."""
@@ -432,14 +440,14 @@ class ModelService:
     @property
     def embedded(self) -> bool:
         """True if the embedded model would answer."""
-        choice = self._choice_or_none()
+        choice = self.choice()
         return choice is not None and choice.embeds
 
     @property
     def renders_tools(self) -> bool:
         """False for a model that refused tools, or whose chat template has no place for them."""
         if not self.embedded:
-            choice = self._choice_or_none()
+            choice = self.choice()
             return choice is None or self._profiles.of(choice.base_url, choice.model).tools
         try:
             return find_model(self._settings().model_path).tools
@@ -509,14 +517,6 @@ class ModelService:
         choice = choose(settings, os.environ, self._secrets, found, self._offered)
         facts = self._table.facts(choice.model, provider=choice.kind)
         return with_api(choice, facts, self._preferences.settings.provider.api)
-
-    def _choice_or_none(self) -> ProviderChoice | None:
-        if self._held is not None:
-            return self._held
-        try:
-            return self._choose(self._settings())
-        except ProviderError:
-            return None
 
     async def _probe(self) -> None:
         """Look for servers on the loopback interface. No prompt is sent."""

@@ -76,6 +76,7 @@ from tierline.store.readonly_copy import ReadOnlyCopy
 from tierline.store.retrieval import RetrievalStore
 from tierline.store.sessions import HistoryStore
 from tierline.store.usage import UsageStore
+from tierline.tools import running
 from tierline.workspace import git
 from tierline.workspace.buffers import Buffers
 from tierline.workspace.loader import Loader
@@ -333,7 +334,7 @@ class Session:
 
     def abandon(self) -> None:
         """Without time for ``close``: kill child processes that would outlive this one."""
-        self.shell.abandon()
+        running.end_all()
         git.end_all()
 
     def configure(self, editor_settings: Mapping[str, Any]) -> None:

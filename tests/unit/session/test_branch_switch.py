@@ -87,7 +87,7 @@ async def test_what_a_busy_index_was_not_told_is_told_later() -> None:
 def test_of_many_changed_files_none_is_looked_for_in_the_list() -> None:
     workspace = Workspace()
     service = FileService.__new__(FileService)
-    service._loader, service._stale = cast(Any, workspace), set()
+    service.loader, service._stale = cast(Any, workspace), set()
     service.context = cast(
         Any, SimpleNamespace(get_files=lambda: ["mod7.py", "other.py"], get=lambda _key: None)
     )

@@ -264,7 +264,8 @@ class CompactionService:
             )
         except asyncio.CancelledError:
             self._remember_failure(place, await self._tokens())
-            self._broken_off()
+            self.note = "It was broken off; it is tried again once the history has grown."
+            bus.publish(p.CompactionNone(self.note))
             raise
         except ENDS:
             raise
@@ -286,10 +287,6 @@ class CompactionService:
         finally:
             begun.cancel()
         return result
-
-    def _broken_off(self) -> None:
-        self.note = "It was broken off; it is tried again once the history has grown."
-        self._bus.publish(p.CompactionNone(self.note))
 
     def _remember_failure(self, place: _Place, tokens: int) -> None:
         self._failed.add(place)

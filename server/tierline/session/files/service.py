@@ -61,7 +61,8 @@ class FileService:
 
     _bus: EventBus
     _conversation: Conversation
-    _loader: Loader
+    loader: Loader
+    """The one way in for files."""
     context: FileContext
     _sizes: FileSizes
     _last: LastPlan
@@ -73,11 +74,6 @@ class FileService:
 
     def __attrs_post_init__(self) -> None:
         self._shared = SharedList(self._conversation, lambda now: now.files, actions.files, _key_of)
-
-    @property
-    def loader(self) -> Loader:
-        """The one way in for files."""
-        return self._loader
 
     @property
     def max_file_tokens(self) -> int:
@@ -158,7 +154,7 @@ class FileService:
         for reading in readings(path):
             entry = self.context.get(self.key(reading))
             confirm = entry is not None and entry.confirmed
-            loaded = await asyncio.to_thread(self._loader.load, reading, confirm=confirm)
+            loaded = await asyncio.to_thread(self.loader.load, reading, confirm=confirm)
             # Only the path as written is refused by name, not its other readings; and on Windows no
             # name can have the colon of a line number.
             if isinstance(loaded, LoadedFile) or not (
@@ -176,7 +172,7 @@ class FileService:
         entry = self.context.get(self.key(uri)) if uri else None
         if not uri or (entry is not None and entry.confirmed):
             return None
-        found = await asyncio.to_thread(self._loader.load, uri)
+        found = await asyncio.to_thread(self.loader.load, uri)
         if not isinstance(found, Refusal):
             return None
         path = unquote(urlsplit(uri).path)
@@ -193,7 +189,7 @@ class FileService:
     def key(self, reference: str) -> str:
         """The key that a path or URI leads to; the reference itself if it leads nowhere."""
         entry = self.context.get(reference)
-        return entry.key if entry is not None else self._loader.key(reference) or reference
+        return entry.key if entry is not None else self.loader.key(reference) or reference
 
     def info(self, reference: str) -> p.FileInfo | None:
         """One listed file."""
@@ -237,7 +233,7 @@ class FileService:
         self._stale.clear()
         if not stale:
             return False
-        changes = await asyncio.to_thread(self._loader.refresh, stale)
+        changes = await asyncio.to_thread(self.loader.refresh, stale)
         for key, loaded in changes.changed.items():
             if self.context.has_file(key):
                 self.context.update(key, loaded.content, dirty=loaded.dirty)
@@ -260,7 +256,7 @@ class FileService:
         async with self.order:
             moved: dict[str, str] = {}
             for old, new in pairs:
-                moved |= self.context.rename(self.key(old), self._loader.key(new) or new)
+                moved |= self.context.rename(self.key(old), self.loader.key(new) or new)
             if moved:
                 self._stale |= set(moved.values())
                 await self._changed()
@@ -275,7 +271,7 @@ class FileService:
     def restore(self, snapshot: Sequence[object]) -> None:
         """Restore selection and pins of an earlier run; blocking, for start-up only."""
         self._shared.set_known(snapshot)
-        self.context.restore(snapshot, self._loader.restore_text)
+        self.context.restore(snapshot, self.loader.restore_text)
 
     async def take_up(self, snapshot: Sequence[object]) -> None:
         """Replace selection and pins by another session's, at once; texts are read in a thread. For
@@ -288,7 +284,7 @@ class FileService:
         texts: dict[str, FileText | Refusal] = {}
 
         def read(key: str, confirmed: bool) -> FileText | Refusal:
-            texts[key] = self._loader.restore_text(key, confirmed)
+            texts[key] = self.loader.restore_text(key, confirmed)
             return texts[key]
 
         await asyncio.to_thread(FileContext().restore, snapshot, read)
@@ -306,8 +302,8 @@ class FileService:
         reference = _reference(params)
         listed = self.context.get(self.key(reference))
         confirm = params.confirm or (listed is not None and listed.confirmed)
-        found, notices = await asyncio.to_thread(self._loader.load_any, reference, confirm=confirm)
-        inside = await asyncio.to_thread(self._loader.is_folder, reference)
+        found, notices = await asyncio.to_thread(self.loader.load_any, reference, confirm=confirm)
+        inside = await asyncio.to_thread(self.loader.is_folder, reference)
         folder = f"{self.key(reference)}/" if inside else ""
         keys: list[str] = []
         refused: list[p.FileInfo] = []
@@ -315,7 +311,7 @@ class FileService:
             if isinstance(loaded, LoadedFile):
                 keys.append(self._put(loaded, "added by you", folder).key)
             else:
-                refused.append(_refused(loaded, self._loader.uri(loaded.name)))
+                refused.append(_refused(loaded, self.loader.uri(loaded.name)))
         if pin is not None:
             for key in keys:
                 self.context.set_pin(key, pin)
@@ -364,7 +360,7 @@ class FileService:
         tokens, cut = self._sizes.tokens(entry)
         return p.FileInfo(
             path=entry.key,
-            uri=self._loader.uri(entry.key),
+            uri=self.loader.uri(entry.key),
             tokens=tokens,
             pin=entry.pin,
             state=entry.state,

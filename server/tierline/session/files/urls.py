@@ -215,9 +215,6 @@ class UrlService:
         self._made[page.url] = (fits, made)
         return made
 
-    def _counter(self) -> TokenCounter:
-        return self._models.counter()
-
     async def _read(self, url: str) -> CachedPage:
         try:
             fetched = await fetch.fetch(
@@ -272,7 +269,7 @@ class UrlService:
         return url
 
     async def _changed(self, url: str) -> p.UrlsResult:
-        await asyncio.to_thread(lambda: self.items(self._counter()))  # long texts take time
+        await asyncio.to_thread(lambda: self.items(self._models.counter()))  # long texts take time
         ours = list(self._pages)
         listed, problem = await self._shared.write(ours)
         if listed != ours:
@@ -294,7 +291,7 @@ class UrlService:
             p.UrlInfo,
             page,
             key=key,
-            tokens=self._item(page, self._counter()).tokens if listed else 0,
+            tokens=self._item(page, self._models.counter()).tokens if listed else 0,
             final_url=page.final_url if page.final_url != page.url else "",
             tier=self._last.tier(key),
         )

@@ -30,7 +30,6 @@ from tierline.session.state.preferences import Preferences
 from tierline.session.state.turn import TurnQueue
 from tierline.session.turns.turn import TurnRunner
 from tierline.store.index import SessionSummary
-from tierline.store.plans import StoredPlan
 from tierline.store.query_db import cell, query_db
 from tierline.store.query_worker import VIEWS
 from tierline.store.sessions import HistoryStore
@@ -135,7 +134,7 @@ class HistoryService:
     @opens_session
     async def delete(self, params: p.SessionParams) -> p.SessionListResult:
         """Take a session out of every list and search."""
-        self._idle()
+        self._queue.require_idle()
         current = self._store.session_id
         await asyncio.to_thread(self._store.delete_session, params.session_id or current)
         if self._store.session_id != current:
@@ -154,7 +153,7 @@ class HistoryService:
         if await asyncio.to_thread(self._store.session, wanted) is None:
             raise _unknown_session(wanted)
         if wanted == current:
-            self._idle()
+            self._queue.require_idle()
         await asyncio.to_thread(self._store.archive_session, wanted, away=params.away)
         if self._store.session_id != current:
             self._replaced("session archived")
@@ -226,7 +225,7 @@ class HistoryService:
         if queued and not params.to:
             await self._turns.cancel(p.ChatCancelParams(turn_id=queued[-1]))
         elif params.to or not self._queue.current:
-            self._idle()
+            self._queue.require_idle()
         else:
             await self._turns.cancel(p.ChatCancelParams())
             await self._turns.settled()
@@ -235,21 +234,21 @@ class HistoryService:
     @in_order
     async def remove(self, params: p.GroupParams) -> p.State:
         """Remove a turn from everything that is sent, shown or searched."""
-        self._idle()
+        self._queue.require_idle()
         now = self._conversation.timeline()
         return await self._act(actions.remove(now, self._group(params)), "turn removed")
 
     @in_order
     async def drop(self, params: p.GroupParams) -> p.State:
         """Hide a turn; ``restore`` brings it back."""
-        self._idle()
+        self._queue.require_idle()
         now = self._conversation.timeline()
         return await self._act(actions.drop(now, self._group(params)), "turn dropped")
 
     @in_order
     async def restore(self, params: p.GroupParams) -> p.State:
         """Bring a hidden turn back; the one hidden last when none is named."""
-        self._idle()
+        self._queue.require_idle()
         now = self._conversation.timeline()
         return await self._act(actions.restore(now, params.group_id), "turn restored")
 
@@ -270,7 +269,7 @@ class HistoryService:
     @in_order
     async def fork(self, params: p.ForkParams) -> p.State:
         """Begin a branch at a message and go there; files and pins are inherited by copy."""
-        self._idle()
+        self._queue.require_idle()
         made = actions.fork(self._conversation.timeline(), params.message_id, params.name)
         await self._record(made)
         now = self._conversation.timeline()
@@ -279,7 +278,7 @@ class HistoryService:
     @in_order
     async def switch(self, params: p.BranchParams) -> p.State:
         """Go to another branch."""
-        self._idle()
+        self._queue.require_idle()
         now = self._conversation.timeline()
         return await self._act(actions.switch(now, params.branch), "branch")
 
@@ -372,7 +371,7 @@ class HistoryService:
             await asyncio.sleep(2 * _PIECE_SECONDS)
 
     async def _open(self, session_id: str, reason: str, *, keep: bool = True) -> p.State:
-        self._idle()
+        self._queue.require_idle()
         # A slow change of the list belongs to the session in which it was requested.
         async with self._files.order:
             opened = await self._conversation.open(session_id)
@@ -405,9 +404,6 @@ class HistoryService:
         self._bus.publish(p.StateChanged(reason=reason))
         self._bus.context_changed(files=True)
 
-    def _idle(self) -> None:
-        self._queue.require_idle()
-
     def _shown(self, messages: Iterable[Message], now: Timeline) -> list[p.ChatMessage]:
         return list(self._conversation.all_shown(messages, now).values())
 
@@ -420,11 +416,9 @@ class HistoryService:
     def _plan_of(self, branch: str) -> str:
         """The plan of the newest turn on a branch that has one; empty if none is kept."""
         turns = [g.id for g in self._store.timeline(branch=branch).groups()]
-        known = {s.turn_id: s.plan.plan_id for s in reversed(self._kept_plans())}
+        kept = self._plans.store.list(_PLANS, self._store.session_id)
+        known = {s.turn_id: s.plan.plan_id for s in reversed(kept)}
         return next((known[g] for g in reversed(turns) if g in known), "")
-
-    def _kept_plans(self) -> list[StoredPlan]:
-        return list(self._plans.store.list(_PLANS, self._store.session_id))
 
     def _info(self, summary: SessionSummary) -> p.SessionInfo:
         current = summary.session_id == self._store.session_id

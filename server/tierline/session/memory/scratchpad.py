@@ -9,11 +9,9 @@ from tierline import protocol as p
 from tierline.context.text import sha256
 from tierline.errors import TierlineError
 from tierline.history import actions
-from tierline.history.scratchpad import MAX_CHARACTERS, TOOL, manage
+from tierline.history.scratchpad import MAX_CHARACTERS, manage
 from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
-
-__all__ = ["TOOL", "ScratchpadService"]
 
 
 class ScratchpadService:

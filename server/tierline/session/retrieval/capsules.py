@@ -56,7 +56,10 @@ class CapsuleService:
     async def listed(self, _params: p.NoParams) -> p.CapsuleListResult:
         """All capsules by path, with whether their files have changed since."""
         found = await asyncio.to_thread(self._all)
-        shown = [await asyncio.to_thread(self._info, capsule) for capsule in found.values()]
+        shown = [
+            self._shown(capsule, stale=await asyncio.to_thread(self._stale, capsule))
+            for capsule in found.values()
+        ]
         return p.CapsuleListResult(sorted(shown, key=lambda info: info.path))
 
     async def make(self, params: p.CapsuleMakeParams) -> p.CapsuleInfo:
@@ -150,9 +153,6 @@ class CapsuleService:
         except (TierlineError, OSError):
             return True
         return sha256(text) != capsule.sha256
-
-    def _info(self, capsule: Capsule) -> p.CapsuleInfo:
-        return self._shown(capsule, stale=self._stale(capsule))
 
     def _shown(self, capsule: Capsule, *, stale: bool) -> p.CapsuleInfo:
         source = "model" if capsule.source == "model" else "extract"

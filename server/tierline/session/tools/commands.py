@@ -33,7 +33,7 @@ from tierline.session.tools.toolbox import ToolService
 from tierline.session.workbench import TerminalCommand, Workbench
 from tierline.store.memos import user_folder
 from tierline.tools.registry import Call, Consent, Tool, ToolOutput
-from tierline.tools.running import CommandEnd, end_all, run
+from tierline.tools.running import CommandEnd, run
 from tierline.workspace.paths import Roots
 from tierline.workspace.reading import identify
 
@@ -215,10 +215,6 @@ class CommandService:
                 text = f"The command was not remembered: {error}"
                 self._bus.notice("warning", text, "storage")
         return decision
-
-    def abandon(self) -> None:
-        """Kill running commands."""
-        end_all()
 
     def _list(self) -> AllowList:
         return AllowList(str(self._roots.primary or "."))

@@ -98,6 +98,7 @@ class SpendingGuard:
     def _limits(
         self, turn: Turn, found: Forecast, spent: SpendingTotals, of_turn: SpendingTotals
     ) -> list[_Limit]:
+        session = self.conversation.session_id
         wants = self.preferences.settings.spending
         output = spent.output / spent.requests if spent.requests else USUAL_OUTPUT
         prices = self.models.facts().prices_for(found.tokens)
@@ -110,13 +111,10 @@ class SpendingGuard:
             _Limit("session", all_of_it, wants.session_cost, spent.cost, cost, True),
             _Limit("session", all_of_it, wants.session_tokens, spent.tokens, tokens, False),
         ]
-        return [row for row in rows if row.most and not self._agreed_any(row)]
+        return [row for row in rows if row.most and not self._agreed(session, row).any]
 
     def _agreed(self, session: str, limit: _Limit) -> _Allowance:
         return self._allowed.setdefault((session, limit.scope, limit.money), _Allowance())
-
-    def _agreed_any(self, limit: _Limit) -> bool:
-        return self._agreed(self.conversation.session_id, limit).any
 
     async def _ask(self, session: str, turn: Turn, limit: _Limit) -> None:
         spent, more = limit.shown(limit.spent), limit.shown(limit.more)

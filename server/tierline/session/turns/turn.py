@@ -43,8 +43,6 @@ from tierline.session.turns.toolloop import EMPTY_REPLY, EmptyReplyError, RoundR
 from tierline.session.turns.waiting_prompts import WaitingPrompts
 from tierline.session.workbench import NOTIFY, Workbench
 
-__all__ = ["Turn", "TurnRunner"]
-
 log = logging.getLogger(__name__)
 
 LIMIT_ADVICE = "Send “continue” to go on, or change the limits in the settings (spending)."
