@@ -56,7 +56,7 @@ WHOLE = (
 SAID = {
     *("TierlineError", "CodedError", "notice", "Notice", "CommandResult", "Command", "Refusal"),
     *("ask_user", "CompactionError", "CompactionNone", "SettingProblem", "ProviderError"),
-    *("StorageError", "tell", "_usage", "KeyCheckResult", "GuardError", "UrlRefused"),
+    *("StorageError", "tell", "incomplete", "KeyCheckResult", "GuardError", "UrlRefused"),
 }
 """Functions and classes that are given sentences for the user."""
 LABELS = {"progress_bar", "translate_label", "print_table", "_print_rows", "Check", "_select"}

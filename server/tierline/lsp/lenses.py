@@ -1,19 +1,21 @@
-"""Code lenses and code actions through plain LSP: which parts of a document are in the context."""
+"""Code lenses and code actions through plain LSP: what is in the context, questions about code."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 
 from tierline import protocol as p
+from tierline.context.text import clip
 from tierline.context.tiers.base import TIER_WORDS
-from tierline.lsp import code_actions, proposals
-from tierline.lsp.chat_documents import ChatDocuments
+from tierline.lsp import proposals
+from tierline.lsp.chat_documents import SUFFIX, ChatDocuments
 from tierline.lsp.host import TierlineServer
 from tierline.lsp.proposals import Proposals
 from tierline.lsp.workbench import LspWorkbench
+from tierline.session.workbench import ASK
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -52,9 +54,7 @@ def register(
 
     @server.feature(
         lsp.TEXT_DOCUMENT_CODE_ACTION,
-        lsp.CodeActionOptions(
-            code_action_kinds=[ACTION, code_actions.KIND, code_actions.FIX, proposals.KIND]
-        ),
+        lsp.CodeActionOptions(code_action_kinds=[ACTION, ASK_KIND, FIX, proposals.KIND]),
     )
     async def code_action(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
         uri, only = params.text_document.uri, params.context.only
@@ -62,7 +62,7 @@ def register(
         found: list[lsp.CodeAction] = []
         if shown.shown_here and _wanted(proposals.KIND, only):
             found += await proposals.actions(session, uri, params.range, server.language.say)
-        for kind, action in code_actions.actions(session, params, workbench.features):
+        for kind, action in asking_actions(session, params, workbench.features):
             if _wanted(kind, only):
                 found.append(action)
         if not _wanted(ACTION, only):
@@ -152,3 +152,67 @@ def _action(title: str, command: str, argument: dict[str, Any]) -> lsp.CodeActio
     return lsp.CodeAction(
         title, kind=ACTION, command=lsp.Command(title, command, arguments=[argument])
     )
+
+
+ASK_KIND = "refactor.tierline"
+"""Kind of actions for any code; menus show them with the refactorings."""
+FIX = "quickfix.tierline.fix"
+"""Kind of actions for a diagnostic of another server."""
+MAX_FIXES = 5
+_COMMAND = "tierline.chat.ask"
+_CLIENT = "tierline.ask"
+"""A command of the client, which asks the user for a question and then runs ``_COMMAND``."""
+_OFFERED = (
+    ("explain", "Explain with Tierline"),
+    ("tests", "Write tests with Tierline"),
+    ("document", "Document with Tierline"),
+)
+_SEVERITIES = {1: "error", 2: "warning", 3: "information", 4: "hint"}
+
+
+def asking_actions(
+    session: Session, params: lsp.CodeActionParams, features: Collection[str]
+) -> Iterator[tuple[str, lsp.CodeAction]]:
+    """The actions with their kinds. None for a file that may not be sent, or is a chat document
+    itself.
+    """
+    uri = params.text_document.uri
+    if not session.loader.key(uri) or uri.endswith(SUFFIX):
+        return
+    span = params.range
+    selected = span.start != span.end
+    # A selection that ends before a line's first character does not include that line.
+    last = span.end.line + (span.end.character > 0 or not selected)
+    argument: dict[str, Any] = {
+        "editor": {
+            "uri": uri,
+            "firstLine": span.start.line + 1,
+            "lastLine": max(last, span.start.line + 1),
+            "cursorLine": span.start.line + 1,
+        },
+        "selected": selected,
+    }
+    foreign = [d for d in params.context.diagnostics if d.source != "Tierline"]
+    for found in foreign[:MAX_FIXES]:
+        title = f"Fix with Tierline: {clip(' '.join(found.message.split()), 60)}"
+        given = {**argument, "what": "fix", "problems": [_problem(uri, found)]}
+        command = lsp.Command(title, _COMMAND, arguments=[given])
+        yield FIX, lsp.CodeAction(title, kind=FIX, diagnostics=[found], command=command)
+    for what, title in _OFFERED:
+        command = lsp.Command(title, _COMMAND, arguments=[{**argument, "what": what}])
+        yield ASK_KIND, lsp.CodeAction(title, kind=ASK_KIND, command=command)
+    if ASK in features:
+        title = "Ask about this with Tierline"
+        command = lsp.Command(title, _CLIENT, arguments=[{**argument, "what": "ask"}])
+        yield ASK_KIND, lsp.CodeAction(title, kind=ASK_KIND, command=command)
+
+
+def _problem(uri: str, found: lsp.Diagnostic) -> dict[str, Any]:
+    return {
+        "uri": uri,
+        "line": found.range.start.line + 1,
+        "message": found.message,
+        "severity": _SEVERITIES.get(int(found.severity or 1), "error"),
+        "source": found.source or "",
+        "code": "" if found.code is None else str(found.code),
+    }

@@ -20,7 +20,7 @@ from tierline.session.slash import memory as slash_memory
 from tierline.session.slash import moments as slash_moments
 from tierline.session.slash import prompts as slash_prompts
 from tierline.session.slash import urls as slash_urls
-from tierline.session.slash.moments import turn_named
+from tierline.session.slash.moments import incomplete, turn_named
 from tierline.workspace.promptfiles import split_arguments
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ async def _list(session: Session, rest: str) -> p.CommandResult:
 
 async def _show_turn(session: Session, rest: str) -> p.CommandResult:
     if not rest:
-        raise _usage("/message show <turn>")
+        raise incomplete("/message show <turn>")
     group = await turn_named(session, rest, hidden=True)
     found = await session.history.show(p.GroupParams(group))
     return p.CommandResult(f"Turn {group}", found.text, document=True)
@@ -193,7 +193,7 @@ async def _show_turn(session: Session, rest: str) -> p.CommandResult:
 
 async def _remove(session: Session, rest: str) -> p.CommandResult:
     if not rest:
-        raise _usage("/message remove <turn>")
+        raise incomplete("/message remove <turn>")
     await session.history.remove(p.GroupParams(await turn_named(session, rest, hidden=True)))
     return p.CommandResult("Remove", "The turn is removed.")
 
@@ -207,7 +207,7 @@ async def _scratchpad(session: Session, rest: str) -> p.CommandResult:
     elif not rest:
         found = await session.scratchpad.get(p.NoParams())
     else:
-        raise _usage("/session scratchpad [append <text> | set <text>]")
+        raise incomplete("/session scratchpad [append <text> | set <text>]")
     return p.CommandResult("Scratchpad", found.text or "(The scratchpad is empty.)")
 
 
@@ -216,7 +216,7 @@ async def _new(session: Session, rest: str) -> p.CommandResult:
         case "" | "keep" | "drop":
             await session.new_sessions.new(p.NewSessionParams(rest))
         case _:
-            raise _usage("/new, /new keep or /new drop (keep or drop the files)")
+            raise incomplete("/new, /new keep or /new drop (keep or drop the files)")
     return p.CommandResult("Session", "A new session has begun; the old one stays in the list.")
 
 
@@ -248,7 +248,7 @@ async def _fork(session: Session, rest: str) -> p.CommandResult:
 
 async def _switch(session: Session, rest: str) -> p.CommandResult:
     if not rest:
-        raise _usage("/branch switch <branch>")
+        raise incomplete("/branch switch <branch>")
     state = await session.history.switch(p.BranchParams(rest))
     return p.CommandResult("Branch", f"You are on the branch {state.branch}.")
 
@@ -256,7 +256,7 @@ async def _switch(session: Session, rest: str) -> p.CommandResult:
 async def _compare(session: Session, rest: str) -> p.CommandResult:
     names = split_arguments(rest)
     if len(names) not in (1, 2):
-        raise _usage("/branch compare <branch> [branch]")
+        raise incomplete("/branch compare <branch> [branch]")
     here = session.conversation.branch
     a, b = (here, names[0]) if len(names) == 1 else names
     found = await session.history.compare(p.BranchCompareParams(a, b))
@@ -268,7 +268,7 @@ async def _export(session: Session, rest: str) -> p.CommandResult:
         "": "markdown", "markdown": "markdown", "html": "html", "json": "json"
     }  # fmt: skip
     if rest.lower() not in kinds:
-        raise _usage("/export, or /export with markdown, html or json behind it")
+        raise incomplete("/export, or /export with markdown, html or json behind it")
     made = await session.exchange.export(p.ExportParams(kinds[rest.lower()]))
     return p.CommandResult(made.name, made.text, document=True)
 
@@ -380,11 +380,7 @@ def _number(text: str, usage: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise _usage(usage) from None
-
-
-def _usage(usage: str) -> TierlineError:
-    return TierlineError("invalid_params", "The command is not complete.", f"Write {usage}.")
+        raise incomplete(usage) from None
 
 
 def _document(title: str, lines: Sequence[str]) -> p.CommandResult:

@@ -9,6 +9,7 @@ from tierline import protocol as p
 from tierline.context.effort import EFFORTS
 from tierline.context.tiers.base import TIER_WORDS
 from tierline.errors import TierlineError
+from tierline.session.slash.moments import incomplete
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 async def budget(session: Session, rest: str) -> p.CommandResult:
     """The size of the next request by section."""
     if rest:
-        raise _usage("/context, /context show or /context window <N>; /help lists all")
+        raise incomplete("/context, /context show or /context window <N>; /help lists all")
     found = await session.budget(p.NoParams())
     lines = [
         f"{found.used:,} of {found.max_input_tokens:,} tokens ({found.percent:.0f} %), "
@@ -59,7 +60,7 @@ async def cache(session: Session, _rest: str) -> p.CommandResult:
 async def why(session: Session, rest: str) -> p.CommandResult:
     """Why a file or another item was in or out of the newest request."""
     if not rest:
-        raise _usage("/why <file>")
+        raise incomplete("/why <file>")
     found = await session.plans.explain(p.PlanExplainParams(rest))
     return p.CommandResult("Why", found.sentence)
 
@@ -131,7 +132,7 @@ async def effort(session: Session, rest: str) -> p.CommandResult:
     if rest:
         wanted = next((effort for effort in EFFORTS if effort == rest.lower()), None)
         if wanted is None:
-            raise _usage(f"/effort <{'|'.join(EFFORTS)}>")
+            raise incomplete(f"/effort <{'|'.join(EFFORTS)}>")
         params = p.EffortParams(wanted)
         if not await session.changes.agreed(p.ChangeForecastParams("effort", effort=wanted)):
             return p.CommandResult("Effort", "Nothing was changed.")
@@ -161,7 +162,7 @@ async def _changed(
 ) -> p.CommandResult:
     """Change the list of files, and report files that are refused."""
     if not path:
-        raise _usage(usage)
+        raise incomplete(usage)
     found = await change(p.FileParams(path=path))
     if refused := [f"- {file.path}: {file.reason}" for file in found.refused]:
         raise TierlineError(
@@ -181,10 +182,6 @@ def _listed(found: list[p.FileInfo]) -> str:
         reason = f" · {file.reason}" if file.reason else ""
         lines.append(f"- {file.path}: {file.tokens:,} tokens{pinned}{reason}")
     return "\n".join(lines)
-
-
-def _usage(usage: str) -> TierlineError:
-    return TierlineError("invalid_params", "The command is not complete.", f"Write {usage}.")
 
 
 async def compacted(session: Session, _rest: str) -> p.CommandResult:

@@ -89,3 +89,8 @@ async def turn_named(session: Session, given: str, *, hidden: bool = False) -> s
         else f"There is no turn {given}.",
         "/message list shows the turns.",
     )
+
+
+def incomplete(usage: str) -> TierlineError:
+    """The error for a command without its arguments."""
+    return TierlineError("invalid_params", "The command is not complete.", f"Write {usage}.")
