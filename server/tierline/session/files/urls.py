@@ -23,8 +23,8 @@ from tierline.session.models import ModelService
 from tierline.session.state.plan import LastPlan
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.turn import Turn
-from tierline.workspace.mentions import links
 from tierline.session.texts import in_thread_when_long
+from tierline.workspace.mentions import links
 from tierline.workspace.urls import fetch
 from tierline.workspace.urls.cache import FOLDER, CachedPage, PageCache
 from tierline.workspace.urls.extract import extract
