@@ -1,7 +1,7 @@
 """A real VS Code in a real browser with the packaged extension, shared by all tests of a run.
 
 A worker's tests share one VS Code server, since starting one takes two seconds of processor time.
-Each test has its own browser profile, extension host and server of Tierline.
+Each test has its own extension host and server of Tierline, and an emptied browser profile.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ BUILTIN = (
 """VS Code's own extensions that a window loads: what tests need, and what VS Code asks for when it
 starts. All hundred cost two seconds more.
 """
+SCALE = 2 if os.environ.get("TIERLINE_PICTURES") or os.environ.get("TIERLINE_GALLERY") else 1
+"""Fine pixels cost time to draw; pictures that are kept have them."""
 FORGOTTEN = "cookies,file_systems,indexeddb,local_storage,service_workers,cache_storage"
 """What a window must not find of the one before."""
 OpenWindow = Callable[..., Workbench]
@@ -77,7 +79,7 @@ def profile(
     context = playwright.chromium.launch_persistent_context(
         tmp_path_factory.mktemp("profile"),
         executable_path=shutil.which("chromium"), args=CHROMIUM,
-        viewport={"width": 1280, "height": 800}, device_scale_factor=2,
+        viewport={"width": 1280, "height": 800}, device_scale_factor=SCALE,
         # Compressing what goes over loopback costs more than it saves.
         extra_http_headers={"Accept-Encoding": "identity"},
     )  # fmt: skip

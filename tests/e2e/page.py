@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from tierline import protocol as p
 from tierline.lsp.codec import make_converter
@@ -40,8 +40,8 @@ _STYLE = """
 _CONVERTER = make_converter()
 
 
-def open_page(browser: Browser, folder: Path, language: str = "en") -> Page:
-    """The page, empty."""
+def open_page(tab: Page, folder: Path, language: str = "en") -> Page:
+    """Load the page into ``tab``, empty."""
     dist = (CLIENT / "dist").as_uri()
     spoken = ""
     if language != "en":
@@ -58,9 +58,9 @@ def open_page(browser: Browser, folder: Path, language: str = "en") -> Page:
         f'<script src="{dist}/webview.js"></script></body></html>',
         encoding="utf-8",
     )
-    page = browser.new_page(viewport={"width": 320, "height": 800})
-    page.goto(html.as_uri())
-    return page
+    tab.set_viewport_size({"width": 320, "height": 800})
+    tab.goto(html.as_uri())
+    return tab
 
 
 def use_colours(page: Page, theme: str) -> None:

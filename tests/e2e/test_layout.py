@@ -192,11 +192,16 @@ WHOLE = """() => {
 }"""
 
 
-@pytest.fixture(params=["en", "de"])
-def page(request: pytest.FixtureRequest, browser: Browser, tmp_path: Path) -> Iterator[Page]:
-    opened = open_page(browser, tmp_path, request.param)
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[Page]:
+    opened = browser.new_page()
     yield opened
     opened.close()
+
+
+@pytest.fixture(params=["en", "de"])
+def page(request: pytest.FixtureRequest, tab: Page, tmp_path: Path) -> Page:
+    return open_page(tab, tmp_path, request.param)
 
 
 @pytest.mark.parametrize("name", [*STATES, *LISTS])
