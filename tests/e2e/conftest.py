@@ -48,9 +48,10 @@ CHROMIUM = [
     f"--disable-features={','.join(FEATURES_OFF)}",
 ]
 BUILTIN = (
-    "configuration-editing", "emmet", "git", "git-base", "github-authentication", "json",
-    "json-language-features", "markdown-basics", "markdown-language-features", "merge-conflict",
-    "python", "search-result", "shellscript", "theme-defaults", "theme-modern-icons", "theme-seti",
+    "configuration-editing", "emmet", "extension-editing", "git", "git-base",
+    "github-authentication", "json", "json-language-features", "markdown-basics",
+    "markdown-language-features", "merge-conflict", "npm", "python", "search-result",
+    "shellscript", "theme-defaults", "theme-modern-icons", "theme-seti",
     "typescript-language-features",
 )  # fmt: skip
 """VS Code's own extensions that a window loads: what tests need, and what VS Code asks for when it
