@@ -135,7 +135,10 @@ def test_history_from_the_first_turn_to_another_session(
     vscode.page.keyboard.press("Control+s")
     log = vscode.workspace / ".tierline" / "history.jsonl"
     expect(vscode.page.locator(".tab.dirty", has_text="Scratchpad.md")).to_have_count(0)
-    vscode.page.wait_for_timeout(500)
+    for _ in range(200):
+        if "PLAN-42" in log.read_text(encoding="utf-8"):
+            break
+        vscode.page.wait_for_timeout(100)
     assert "PLAN-42" in log.read_text(encoding="utf-8")
     vscode.command("Tierline: Open Chat")
     expect(box).to_be_focused()
