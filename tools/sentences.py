@@ -18,8 +18,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
-from tierline.localization.templates import numbered
-from tierline.localization.translator import DOMAIN, FOLDER
+from tierline.localization.translator import DOMAIN, FOLDER, numbered
 
 SOURCE = FOLDER.parent
 WHOLE = (

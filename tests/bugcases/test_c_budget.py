@@ -17,7 +17,7 @@ from tierline.context.enforce import FixedPartTooLarge, Selection, emergency_tru
 from tierline.context.fences import render_file
 from tierline.context.items import Item, Section
 from tierline.context.limits import Limits, compaction_trigger, should_compact
-from tierline.context.plan import ContextPlan, UnavailableItem, explain, plan
+from tierline.context.plan import ContextPlan, PlanEntry, explain, plan
 from tierline.context.strict import strict
 from tierline.context.tiers.base import CacheState, Pricing, RequestContext
 from tierline.context.tiers.log_structured import LogStructuredPolicy
@@ -154,7 +154,7 @@ def test_br_032_a_file_is_in_the_body_or_listed_with_a_reason() -> None:
     ]
     talk = [message(1, "user", Text("What is x?"))]
     items += atoms(talk, count=COUNTER.count, group_id="g")
-    gone = UnavailableItem("file:d.py", Section.FILES, "missing", "It was deleted.", path="d.py")
+    gone = PlanEntry("file:d.py", Section.FILES, 0, "missing", "It was deleted.", path="d.py")
     made = plan(items, limits(600, output=50), absent=[gone])
     body = send(made, items, "g").payload.decode()
     listed = {entry.key: entry.reason for entry in made.excluded}

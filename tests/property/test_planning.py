@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from support.planning import limits as make_limits
 from tierline.context.blocks import Text
 from tierline.context.budget import budget
-from tierline.context.enforce import FixedPartTooLarge, Selection, emergency_truncate
+from tierline.context.enforce import FixedPartTooLarge, Selection, emergency_truncate, fixed_name
 from tierline.context.items import Item, Pin, Section
 from tierline.context.limits import Limits, compaction_trigger
 from tierline.context.mode import ContextMode
 from tierline.context.models import ModelFacts
-from tierline.context.plan import FRAME_KEY, ContextPlan, UnavailableItem, plan
+from tierline.context.plan import FRAME_KEY, ContextPlan, PlanEntry, plan
 from tierline.context.plan_diff import diff
 from tierline.context.plan_json import plan_from_json, plan_to_json
 from tierline.context.prompt import PromptBlock, PromptMessage
@@ -94,7 +94,7 @@ def test_a_fixed_part_that_does_not_fit_is_named_and_everything_else_had_left(
         assert sum(part.tokens for part in error.parts) == error.needed > error.room
         held = Selection({item.key: item for item in reversed(given)}.values())
         assert all(held.held(held.kept[part.key]) for part in error.parts)
-        assert error.parts[0].name in str(error)
+        assert fixed_name(error.parts[0]) in str(error)
 
 
 @settings(max_examples=150)
@@ -200,7 +200,7 @@ def test_every_listed_file_is_in_the_body_or_out_with_a_reason(
         for n, size in enumerate(sizes)
     ]
     gone = [
-        UnavailableItem(f"file:gone{n}.py", Section.FILES, "missing", "It is not on disk any more.")
+        PlanEntry(f"file:gone{n}.py", Section.FILES, 0, "missing", "It is not on disk any more.")
         for n in range(missing)
     ]
     made = plan(files, limits, mode=mode, absent=gone)

@@ -26,7 +26,7 @@ from tierline.context.items import Item, Pin, Section
 from tierline.context.limits import Limits
 from tierline.context.mode import ContextMode
 from tierline.context.models import ModelFacts
-from tierline.context.plan import UnavailableItem
+from tierline.context.plan import PlanEntry
 from tierline.context.prompt import ToolSpec
 from tierline.context.text import sha256
 from tierline.history.messages import Message
@@ -124,8 +124,8 @@ def snapshots(draw: st.DrawFn) -> tuple[RequestSnapshot, TokenCounter]:
         messages=messages,
         files=tuple(files),
         absent=tuple(
-            UnavailableItem(
-                f"file:gone{n}.py", Section.FILES, "missing", "It is not on disk any more."
+            PlanEntry(
+                f"file:gone{n}.py", Section.FILES, 0, "missing", "It is not on disk any more."
             )
             for n in range(draw(st.integers(0, 2)))
         ),

@@ -12,8 +12,7 @@ from rich.text import Text
 from tierline.cli.common import console
 from tierline.context.display import printable
 from tierline.errors import TierlineError
-from tierline.localization.templates import is_number
-from tierline.localization.translator import translate_label
+from tierline.localization.translator import is_number, translate_label
 
 _MAX_NAME_LENGTH = 34
 _MIN_WORDS = 14

@@ -49,28 +49,6 @@ class DroppedItem:
     reason: str
 
 
-@frozen
-class FixedPart:
-    """A part of the request that cannot be shed, for the error message."""
-
-    key: str
-    section: Section
-    tokens: int
-    path: str = ""
-    required: bool = True
-
-    @property
-    def name(self) -> str:
-        """Its name for a person."""
-        if self.key.startswith("request:"):
-            return "what every request costs"
-        if self.section is Section.PROMPT and self.key.endswith(":selection"):
-            return "what is selected in the editor"
-        if self.section is Section.HISTORY and not self.required:
-            return "earlier conversation"
-        return self.path or _NAMES.get(self.section, self.key)
-
-
 _NAMES = {
     Section.TOOLS: "the list of tools",
     Section.SYSTEM: "the instructions",
@@ -81,14 +59,25 @@ _NAMES = {
 }
 
 
+def fixed_name(item: Item) -> str:
+    """The name, for a person, of a part of the request that cannot be shed."""
+    if item.key.startswith("request:"):
+        return "what every request costs"
+    if item.section is Section.PROMPT and item.key.endswith(":selection"):
+        return "what is selected in the editor"
+    if item.section is Section.HISTORY and not item.required:
+        return "earlier conversation"
+    return item.path or _NAMES.get(item.section, item.key)
+
+
 class FixedPartTooLarge(TierlineError):  # noqa: N818 - named for what the user meets
     """The parts that must be sent do not fit into the window. ``parts``: the largest first."""
 
-    def __init__(self, parts: Sequence[FixedPart], needed: int, room: int) -> None:
+    def __init__(self, parts: Iterable[Item], needed: int, room: int) -> None:
         self.parts = tuple(sorted(parts, key=lambda part: (-part.tokens, part.key)))
         self.needed = needed
         self.room = room
-        named = ", ".join(f"{part.name} ({part.tokens:,})" for part in self.parts[:4])
+        named = ", ".join(f"{fixed_name(part)} ({part.tokens:,})" for part in self.parts[:4])
         rest = len(self.parts) - 4
         super().__init__(
             "fixed_part_too_large",
@@ -98,7 +87,7 @@ class FixedPartTooLarge(TierlineError):  # noqa: N818 - named for what the user 
         )
 
 
-def _advice(parts: Sequence[FixedPart]) -> str:
+def _advice(parts: Sequence[Item]) -> str:
     match parts[0].section if parts else Section.PROMPT:
         case Section.TOOLS:
             return "the list of tools"
@@ -286,14 +275,7 @@ def shed_rest(selection: Selection, limits: Limits) -> list[str]:
                 f"{room:,}, and this weighed least.",
             )
     if selection.tokens > room:
-        raise FixedPartTooLarge(
-            [
-                FixedPart(item.key, item.section, item.tokens, item.path, item.required)
-                for item in selection.kept.values()
-            ],
-            selection.tokens,
-            room,
-        )
+        raise FixedPartTooLarge(selection.kept.values(), selection.tokens, room)
     history = [drop for drop in gone if drop.item.section is Section.HISTORY]
     notices = [_history_notice(history, "the request did not fit")] if history else []
     if others := [drop.item for drop in gone if drop.item.section is not Section.HISTORY]:

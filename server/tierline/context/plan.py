@@ -68,18 +68,6 @@ class PlanEntry:
 
 
 @frozen
-class UnavailableItem:
-    """Something that is listed but cannot be a candidate: a missing file, a refused one."""
-
-    key: str
-    section: Section
-    code: str
-    reason: str
-    tokens: int = 0
-    path: str = ""
-
-
-@frozen
 class SentItem:
     """A block as it is sent: the item that it comes from and a hash of its content."""
 
@@ -158,7 +146,7 @@ def plan(
     *,
     model: str = "",
     mode: ContextMode = ContextMode.LIGHT,
-    absent: Sequence[UnavailableItem] = (),
+    absent: Sequence[PlanEntry] = (),
     frame_tokens: int = 0,
     compaction_failed: bool = False,
     branch: str = "main",
@@ -173,8 +161,9 @@ def plan(
     other items leave by rising priority. An item is in whole or not at all, and never without the
     items in its ``depends``.
 
-    ``frame_tokens`` are the request's tokens beside its items; ``absent`` is recorded among the
-    excluded. History must be in chronological order, retrieved items best first.
+    ``frame_tokens`` are the request's tokens beside its items; ``absent`` (listed, but cannot
+    be a candidate: a missing file, a refused one) goes to the excluded. History must be in
+    chronological order, retrieved items best first.
 
     Raises:
         FixedPartTooLarge: the items that cannot be left out do not fit into the window.
@@ -204,11 +193,7 @@ def plan(
         included=tuple([_included(item) for item in selection.kept.values()]),
         excluded=(
             *(_entry(drop.item, drop.code, drop.reason) for drop in dropped),
-            *(
-                PlanEntry(a.key, a.section, a.tokens, a.code, a.reason, path=a.path)
-                for a in absent
-                if a.key not in selection.kept
-            ),
+            *(entry for entry in absent if entry.key not in selection.kept),
         ),
         tokens_before=sum(item.tokens for item in items),
         tokens=selection.tokens,
@@ -241,9 +226,7 @@ def explain(plan: ContextPlan, key: str) -> str:
 # --- steps ---------------------------------------------------------------------------------------
 
 
-def _plan_id(
-    candidates: Iterable[Item], rest: Sequence[Any], absent: Iterable[UnavailableItem]
-) -> str:
+def _plan_id(candidates: Iterable[Item], rest: Sequence[Any], absent: Iterable[PlanEntry]) -> str:
     """A hash over everything that the plan depends on. Contents enter by their own hashes."""
     lines = [item.identity for item in candidates]
     lines += [repr(value) for value in rest]

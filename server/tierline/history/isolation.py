@@ -47,7 +47,9 @@ def isolate(
             continue
         ours = compatible(message.parsing_strategy, active)
         if reasoned and message.role == "assistant":
-            ours = ours and any(_made_by(block, maker) for block in message.content)
+            ours = ours and any(
+                isinstance(b, Reasoning) and b.maker == maker for b in message.content
+            )
         gone = foreign_calls.setdefault(message.session_id, set())
         for block in message.content:
             if isinstance(block, ToolUse):
@@ -81,21 +83,15 @@ def _may_cross(block: Block, ours: bool, gone: set[str], active: str, maker: Mak
             return compatible(block.strategy, active) and maker in (None, block.maker)
 
 
-def _made_by(block: Block, maker: Maker | None) -> bool:
-    return isinstance(block, Reasoning) and block.maker == maker
-
-
 def _told(result: ToolResult) -> Text:
     said = "\n".join(block.text for block in result.content if isinstance(block, Text))
     return Text(f"{_TOLD}\n{fence(said.rstrip() + chr(10))}")
 
 
 def _is_output(block: Block) -> bool:
-    return isinstance(block, ToolResult) or (isinstance(block, Text) and _is_told(block))
-
-
-def _is_told(block: Text) -> bool:
-    return block.text.startswith(_TOLD)
+    if isinstance(block, Text):
+        return block.text.startswith(_TOLD)
+    return isinstance(block, ToolResult)
 
 
 _TOLD = "Output of a tool, added by the user:"

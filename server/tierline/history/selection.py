@@ -147,12 +147,9 @@ def search_words(query: str, *, every: bool = False) -> tuple[str, ...]:
     """
     plain = FILLER_PHRASES.sub(" ", query.replace("’", "'"))
     words = re.findall(r"[^\W_](?:[\w.:'/-]*\w)?", plain, re.UNICODE)
-    kept = [w for w in words if w.lower() not in STOP_WORDS and _long_enough(w)]
+    long_enough = (word for word in words if len(word) > 1 or not word.isascii())
+    kept = [word for word in long_enough if word.lower() not in STOP_WORDS]
     return tuple(kept if every else dict.fromkeys(kept))
-
-
-def _long_enough(word: str) -> bool:
-    return len(word) > 1 or not word.isascii()
 
 
 def _only(messages: Iterable[Message], chosen: Iterable[str]) -> tuple[Message, ...]:

@@ -140,7 +140,8 @@ def of_messages(turns: Iterable[Group], known: Mapping[str, TurnUsage]) -> dict[
         replies = [m for m in turn.messages if m.role == "assistant"]
         if not replies or any(m.id in found for m in replies):
             continue
-        if replies[-1].status is not Status.TOOL_CALL and all(map(_counted, replies)):
+        counted = all(reply.usage.get("input_tokens", 0) > 0 for reply in replies)
+        if counted and replies[-1].status is not Status.TOOL_CALL:
             each = [_of_record(m) for m in replies]
             found[replies[-1].id] = TurnUsage(_sum(each), each[-1])
     return found
@@ -182,10 +183,6 @@ def _of_request(request: Mapping[str, Any]) -> UsageFigures:
         cost=_money(request.get("cost")),
         saved=_money(request.get("saved")),
     )
-
-
-def _counted(message: Message) -> bool:
-    return message.usage.get("input_tokens", 0) > 0
 
 
 def _of_record(message: Message) -> UsageFigures:

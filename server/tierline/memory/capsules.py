@@ -135,15 +135,12 @@ def render_anchors(shown: Sequence[Capsule]) -> str:
     """The anchors of the orientation scaffold: a line each. Empty for none."""
     if not shown:
         return ""
-    lines = [f"{render_path(c.path)}: {_sentence(c.text)}" for c in sorted(shown, key=_path)]
+    ordered = sorted(shown, key=lambda capsule: capsule.path)
+    lines = [f"{render_path(c.path)}: {_sentence(c.text)}" for c in ordered]
     return (
         "Anchors: what some files are for, as a model has described them (an aid; the files "
         f"themselves count):\n{fence(chr(10).join(lines) + chr(10))}"
     )
-
-
-def _path(capsule: Capsule) -> str:
-    return capsule.path
 
 
 def _sentence(text: str) -> str:

@@ -284,13 +284,9 @@ def _unpack(data: bytes) -> Any:
     return decode(zlib.decompress(data))
 
 
-def _hash(content: bytes) -> bytes:
-    return hashlib.sha256(content).digest()
-
-
 def _block_id(db: sqlite3.Connection, block: Block, seq: int) -> int:
     content = encode(block_to_json(block))
-    digest = _hash(content)
+    digest = hashlib.sha256(content).digest()
     found = db.execute(
         "UPDATE block SET seq = ? WHERE sha256 = ? RETURNING id", (seq, digest)
     ).fetchone()

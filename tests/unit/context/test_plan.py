@@ -14,7 +14,7 @@ from support.planning import atom, file, limits, prompt, system
 from tierline.context.items import Item, Pin, Section
 from tierline.context.limits import Limits
 from tierline.context.mode import LIMITS, ContextMode
-from tierline.context.plan import FRAME_KEY, ContextPlan, SentItem, UnavailableItem, explain, plan
+from tierline.context.plan import FRAME_KEY, ContextPlan, PlanEntry, SentItem, explain, plan
 from tierline.context.plan_diff import diff
 from tierline.context.plan_json import plan_from_json, plan_to_json
 from tierline.context.prompt_json import encode
@@ -90,7 +90,7 @@ def test_the_id_depends_on_limits_model_mode_branch_and_turn() -> None:
         plan(items, limits(), branch="b").plan_id,
         plan(items, limits(), group_id="t").plan_id,
         plan(items, limits(), retrieval_set="r").plan_id,
-        plan(items, limits(), absent=[UnavailableItem("x", Section.FILES, "c", "r")]).plan_id,
+        plan(items, limits(), absent=[PlanEntry("x", Section.FILES, 0, "c", "r")]).plan_id,
     }
     assert len(ids) == 8
     assert plan(items, limits()).plan_id == plan(list(items), limits()).plan_id
@@ -127,7 +127,7 @@ def test_explain_says_in_a_sentence_why_something_is_out() -> None:
         [file("big.log", 5_000), file("a.py", 10)],
         limits(1_000, output=50),
         absent=[
-            UnavailableItem("file:gone.py", Section.FILES, "missing", "It is not on disk any more.")
+            PlanEntry("file:gone.py", Section.FILES, 0, "missing", "It is not on disk any more.")
         ],
     )
     out = explain(made, "file:big.log")

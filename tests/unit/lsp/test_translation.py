@@ -11,8 +11,7 @@ from babel.messages.catalog import Message
 
 import sentences
 from tierline import protocol as p
-from tierline.localization.templates import numbered, places
-from tierline.localization.translator import FOLDER, from_environment, translator
+from tierline.localization.translator import FOLDER, from_environment, numbered, places, translator
 from tierline.lsp.codec import make_converter
 from tierline.lsp.translation import TRANSLATED_FIELDS, ClientLanguage
 

@@ -283,17 +283,14 @@ def _weigh(
 ) -> None:
     """Raise central files a little, and lower tests unless the prompt mentions tests."""
     peak = max(central.values(), default=0.0)
-    tests = 1.0 if _speaks_of_tests(query.text) else blend.tests
+    about_tests = {"test", "spec", "fixtur", "pytest"} & set(query_terms(query.text))
+    tests = 1.0 if about_tests else blend.tests
     for number in scores:
         path = corpus.entries[number].path
         if peak > 0:
             scores[number] += blend.central * math.sqrt(central.get(path, 0.0) / peak)
         if tests != 1.0 and looks_like_test(path):
             scores[number] *= tests
-
-
-def _speaks_of_tests(text: str) -> bool:
-    return bool({"test", "spec", "fixtur", "pytest"} & set(query_terms(text)))
 
 
 def _named(corpus: Corpus, text: str) -> tuple[dict[int, tuple[float, str]], list[str]]:

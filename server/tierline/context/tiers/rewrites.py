@@ -133,7 +133,7 @@ def _without_choice(request: LayoutInput, cause: str) -> RewriteChoice:
     }
     rewrite = None if cause == "first" else _decision(ALL, verdicts[ALL], cause, code)
     if rewrite is not None:
-        rewrite = _with_losses(rewrite, 0 if cause else _cached(request), option.thinking)
+        rewrite = _with_losses(rewrite, 0 if cause else request.keep().layout.read, option.thinking)
     return RewriteChoice(option, verdicts, cause, rewrite)
 
 
@@ -210,11 +210,6 @@ def _dead(request: LayoutInput) -> int:
 def _thinking(request: LayoutInput) -> int:
     """Tokens of thinking that a rewrite of everything would lose."""
     return sum(thinking_tokens(item, request.changes.count) for item in request.parts.talk)
-
-
-def _cached(request: LayoutInput) -> int:
-    """Tokens of the last request that could be read from the cache."""
-    return request.keep().layout.read
 
 
 def _named(

@@ -15,7 +15,7 @@ from tierline.context.items import Item, Section
 from tierline.context.limits import Limits
 from tierline.context.mode import ContextMode
 from tierline.context.models import ModelFacts
-from tierline.context.plan import UnavailableItem
+from tierline.context.plan import PlanEntry
 from tierline.context.prompt import PromptBlock, Thinking, ToolSpec
 from tierline.context.tiers.base import AppliedEdit, CacheState, Signals
 from tierline.history.isolation import isolate
@@ -50,7 +50,7 @@ class RequestSnapshot:
     limits: Limits
     messages: tuple[Message, ...]
     files: tuple[Item, ...]
-    absent: tuple[UnavailableItem, ...]
+    absent: tuple[PlanEntry, ...]
     instructions: tuple[Item, ...] = ()
     """AGENTS.md and its like."""
     maker: Maker = field(factory=Maker)
@@ -241,11 +241,12 @@ def tail_of(turn: Turn | None) -> tuple[PromptBlock, ...]:
     return tuple(named)
 
 
-def absent_of(entry: FileEntry) -> UnavailableItem:
+def absent_of(entry: FileEntry) -> PlanEntry:
     """A listed file that cannot be sent, with the reason."""
-    return UnavailableItem(
+    return PlanEntry(
         key=f"file:{entry.key}",
         section=Section.FILES,
+        tokens=0,
         code=entry.reason,
         reason=entry.sentence,
         path=entry.key,

@@ -20,7 +20,7 @@ from tierline.context.counting import TokenCounter
 from tierline.context.enforce import PlanCode
 from tierline.context.items import Item, Pin, Section
 from tierline.context.mode import LIMITS, ContextMode
-from tierline.context.plan import ContextPlan, UnavailableItem
+from tierline.context.plan import ContextPlan, PlanEntry
 from tierline.context.retrieval.cards import Card, card_key, card_of, parse_key
 from tierline.context.retrieval.clusters import QueryCluster
 from tierline.context.retrieval.holdings import HoldingChange, Holdings
@@ -58,7 +58,7 @@ class AutomaticContext:
     """Automatic context of a request."""
 
     items: tuple[Item, ...] = ()
-    absent: tuple[UnavailableItem, ...] = ()
+    absent: tuple[PlanEntry, ...] = ()
     set_id: str = ""
     signals: Mapping[str, Signals] = field(factory=dict)
 
@@ -239,7 +239,7 @@ class RetrievalService:
 
     def _map_items(
         self, mode: ContextMode, counter: TokenCounter
-    ) -> tuple[list[Item], list[UnavailableItem]]:
+    ) -> tuple[list[Item], list[PlanEntry]]:
         """Tree, note and blocks until the mode's limit is reached; the rest is named as absent."""
         found = self._symbols.map
         limit = LIMITS[mode].map_limit(self._models.facts().max_input_tokens)
@@ -248,7 +248,7 @@ class RetrievalService:
             parts.append((ANCHORS_KEY, self._capsules.anchors(found.ranks), 44))
         parts += [(block.key, block.text, 40) for block in found.blocks]
         items: list[Item] = []
-        absent: list[UnavailableItem] = []
+        absent: list[PlanEntry] = []
         used = 0
         for key, text, priority in parts:
             if not text or not found.blocks:
@@ -257,7 +257,7 @@ class RetrievalService:
             if used + tokens > limit:
                 reason = f"The module map takes at most {limit:,} tokens in mode {mode.value}."
                 absent.append(
-                    UnavailableItem(key, Section.SYMBOLS, str(PlanCode.MODE_LIMIT), reason, tokens)
+                    PlanEntry(key, Section.SYMBOLS, tokens, str(PlanCode.MODE_LIMIT), reason)
                 )
                 continue
             used += tokens

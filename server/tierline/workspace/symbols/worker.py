@@ -236,7 +236,8 @@ class Worker:
         index = self._opened()
         name, path = str(message["name"]), str(message.get("path", ""))
         if path:
-            paths = [path] if path in index.corpus.by_path else _ending(index, path)
+            there = index.corpus.by_path
+            paths = [path] if path in there else [p for p in there if p.endswith("/" + path)][:20]
         else:
             last = name.replace("::", ".").rpartition(".")[2]
             ranks = index.ranks()
@@ -407,10 +408,6 @@ def answer(
 
 def _mappable(path: str) -> bool:
     return not looks_like_test(path) and not path.endswith((".md", ".markdown", ".json"))
-
-
-def _ending(index: SymbolIndex, path: str) -> list[str]:
-    return [p for p in index.corpus.by_path if p.endswith("/" + path)][:20]
 
 
 def main() -> None:
