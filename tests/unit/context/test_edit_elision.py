@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tierline.context.edits.blocks import EditMismatch, Proposal, SearchReplaceBlock, propose
-from tierline.context.edits.elision import elision
+from tierline.context.edits.blocks import (
+    EditMismatch,
+    Proposal,
+    SearchReplaceBlock,
+    elision,
+    propose,
+)
 from tierline.context.edits.fitting import fit
 
 CLASS = (

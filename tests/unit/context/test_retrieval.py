@@ -19,7 +19,15 @@ from tierline.context.items import Item, Pin, Section
 from tierline.context.limits import Limits
 from tierline.context.mode import LIMITS, ContextMode
 from tierline.context.plan import plan
-from tierline.context.retrieval.cards import Card, card_of, parse_key, render
+from tierline.context.retrieval.cards import (
+    MAX_SUGGESTED,
+    Card,
+    card_of,
+    mentioned,
+    parse_key,
+    render,
+    suggested_pins,
+)
 from tierline.context.retrieval.clusters import MIN_WORDS, QueryCluster, cosine, embed
 from tierline.context.retrieval.corpus import Corpus, document
 from tierline.context.retrieval.graph import run_to_end
@@ -32,7 +40,6 @@ from tierline.context.retrieval.maps import (
     scaffold,
     tree,
 )
-from tierline.context.retrieval.mentioned import MAX_SUGGESTED, mentioned, suggested_pins
 from tierline.context.retrieval.rank import RankQuery, rank_files, rank_symbols
 from tierline.context.retrieval.sets import SENTENCES, Candidate, Exclusion, RetrievalSet
 from tierline.context.retrieval.symbol import SourceFile, Symbol

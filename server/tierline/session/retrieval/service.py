@@ -21,11 +21,17 @@ from tierline.context.enforce import PlanCode
 from tierline.context.items import Item, Pin, Section
 from tierline.context.mode import LIMITS, ContextMode
 from tierline.context.plan import ContextPlan, PlanEntry
-from tierline.context.retrieval.cards import Card, card_key, card_of, parse_key
+from tierline.context.retrieval.cards import (
+    Card,
+    card_key,
+    card_of,
+    mentioned,
+    parse_key,
+    suggested_pins,
+)
 from tierline.context.retrieval.clusters import QueryCluster
 from tierline.context.retrieval.holdings import HoldingChange, Holdings
 from tierline.context.retrieval.maps import ANCHORS_KEY, SCAFFOLD_KEY, TREE_KEY
-from tierline.context.retrieval.mentioned import mentioned, suggested_pins
 from tierline.context.retrieval.sets import RetrievalSet
 from tierline.context.tiers.base import Signals
 from tierline.errors import TierlineError
