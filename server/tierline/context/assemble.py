@@ -122,9 +122,7 @@ class _Builder:
     messages: list[_Message | PromptMessage] = field(factory=list)
     """A plain message stays the same object as long as nothing is added to it."""
     _ends: dict[int, tuple[int, int]] = field(factory=dict)
-    """Where the last block of a piece is that can carry a mark: its message (-1 for the system) and
-    its index there.
-    """
+    """A piece's last block that can carry a mark: its message (-1: the system) and index."""
     _open: Tier | None = None
     """The tier whose documents the current user message holds, until it is acknowledged."""
     _heading: tuple[Tier, str] | None = None

@@ -1,6 +1,4 @@
-"""The wire formats by the name that messages are tagged with, as far as the domain depends on them:
-rules for ids and thinking.
-"""
+"""The wire formats that messages are tagged with: their rules for ids and thinking."""
 
 from __future__ import annotations
 

@@ -145,9 +145,7 @@ class CompactionVerdict:
 
 
 def compaction_trigger(limits: Limits) -> int:
-    """The trigger, clamped so that compaction comes before anything is shed: below the shedding
-    limit less the reply's reserve.
-    """
+    """The trigger, at most what leaves the reply its reserve before anything is shed."""
     latest = limits.room(limits.soft) - limits.output_reserve
     return max(1, min(limits.compaction_trigger_tokens, latest))
 

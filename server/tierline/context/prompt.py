@@ -81,9 +81,7 @@ class Thinking:
 
 @frozen
 class Prompt:
-    """A whole request in neutral form. Block order is the order of bytes in the cached prefix:
-    tools, then system, then messages.
-    """
+    """A whole request in neutral form, in the order of bytes: tools, system, messages."""
 
     model: str
     system: tuple[PromptBlock, ...]

@@ -29,9 +29,7 @@ class Transcript:
 
     @classmethod
     def of(cls, talk: Iterable[Item]) -> Transcript:
-        """The transcript of a conversation's items in the order of their bytes. A volatile item
-        becomes a note after the message before it.
-        """
+        """The transcript of items in order; a volatile one is a note after the message before."""
         limits: dict[str, tuple[int, ...]] = {}
         bare: set[str] = set()
         notes: list[PromptNote] = []

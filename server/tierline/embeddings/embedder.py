@@ -52,9 +52,7 @@ def find_model(setting: str = "") -> Path | None:
 
 
 class Embedder:
-    """Vectors by content hash. Thread-safe. Texts are embedded in the background, a few at a time;
-    a query goes first.
-    """
+    """Vectors by content hash, embedded in the background, a query first. Thread-safe."""
 
     def __init__(self, model: Path | None, cache: Path | None = None) -> None:
         """``cache``: a database that keeps vectors over restarts; losing it costs time."""

@@ -86,9 +86,7 @@ def restore(now: Timeline, group_id: str = "") -> Action:
 def summarise(
     text: str, covers: Iterable[str], case: str = "summarize", keeps: Iterable[str] = ()
 ) -> Action:
-    """Record a compaction: ``text`` (empty for a truncation) stands for the groups ``covers``, of
-    which the messages ``keeps`` stay.
-    """
+    """``text`` (none: a truncation) stands for the groups ``covers``, but for ``keeps``."""
     return Action(
         EventKind.SUMMARY,
         {"text": text, "covers": list(covers), "case": case, "keeps": list(keeps)},

@@ -28,9 +28,7 @@ class UsageFigures:
     input: int = 0
     output: int = 0
     read: int | None = None
-    """Input tokens that the provider read from its cache; ``written``: that it wrote to it. None
-    where it did not report them.
-    """
+    """Input tokens read from and written to the provider's cache; None if not reported."""
     written: int | None = None
     estimated: bool = False
     """True if the provider reported nothing for one of the requests, and we counted it."""
@@ -66,9 +64,7 @@ class TurnUsage:
     line: str = ""
     """What context went with the prompt, in words."""
     went: Sequence[tuple[str, int, str]] = ()
-    """The context that went with the prompt: kind, number of items, and the item's name if it is
-    one.
-    """
+    """The context that went with the prompt: kind, number of items, the name of a single one."""
 
 
 class PackedReflection(Mapping[str, Any]):

@@ -115,9 +115,7 @@ def _none(found: Sequence[LocalServer], error: ProviderError) -> ProviderError:
 
 
 def with_api(choice: ProviderChoice, facts: ModelFacts, api: str) -> ProviderChoice:
-    """The choice with the interface for its model. ``api`` is the setting ``provider.api``:
-    ``auto``, ``chat`` or ``responses``.
-    """
+    """The choice with its model's interface. ``api``: ``auto``, ``chat`` or ``responses``."""
     if not choice.spec.newer or api == "chat":
         return choice
     reasons = facts.reasoning in ("can", "always")

@@ -48,9 +48,7 @@ class Profile:
     marks: bool = False
     """Chat Completions: ``cache_control`` is accepted on content parts."""
     without: tuple[str, ...] = ()
-    """Fields that are refused: ``temperature``, or ``tools/strict`` and ``messages/name`` for
-    fields at any depth.
-    """
+    """Refused fields: ``temperature``; at any depth ``tools/strict``, ``messages/name``."""
     counts: bool = True
     """The server has an endpoint that counts a request."""
     max_output_tokens: int = 0

@@ -48,9 +48,7 @@ class Database:
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = None
         self.on_damage: Callable[[str], None] = lambda _: None
-        """Called once, from any thread, with a sentence for the user, when a file was set aside or
-        cannot be used.
-        """
+        """Called once, from any thread, to tell the user of a file set aside or unusable."""
         self._told: set[str] = set()
 
     def close(self) -> None:

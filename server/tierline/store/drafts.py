@@ -207,9 +207,7 @@ class Drafts:
             yield sorted(found, key=lambda left: left.origin.message_id if left.origin else "")
 
     def others_running(self) -> bool:
-        """True if another living process has drafts here: a turn without an end in the log may
-        still be running there.
-        """
+        """Another living process has drafts here: an open turn may still be running there."""
         for owner in self._others():
             lock = self._take(owner)
             if lock is None:

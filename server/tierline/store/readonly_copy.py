@@ -129,9 +129,7 @@ def _state(path: Path) -> _State:
 
 
 def _figures(path: Path) -> _State:
-    """The file's status and commit counter. Times alone are too coarse: two commits fit into one
-    tick of a 250 Hz clock.
-    """
+    """The file's status and commit counter: two commits fit into one tick of a 250 Hz clock."""
     try:
         with disk.open_read(path) as stream:
             found = os.fstat(stream.fileno())

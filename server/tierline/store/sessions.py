@@ -313,9 +313,7 @@ class HistoryStore:
         return self.load_session(found) if found else None
 
     def iter_messages(self, session_id: str) -> Iterator[Message]:
-        """A session's messages one by one in log order, hidden ones too, without images' bytes.
-        For sessions too big to hold.
-        """
+        """A session's messages in log order, hidden ones too, without images' bytes."""
         seen: set[str] = set()
         for entry in self._stream(session_id):
             if isinstance(entry, Message) and entry.id not in seen:

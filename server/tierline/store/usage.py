@@ -43,9 +43,7 @@ TURN, KEEP_ALIVE, BESIDE = "turn", "keep_alive", "beside"
 
 @frozen
 class StoredRequest:
-    """One request. Tokens; None where the provider said nothing. Money in US dollars, None where
-    prices are not known.
-    """
+    """One request: tokens, and US dollars; None where the provider or the prices say nothing."""
 
     session_id: str
     turn_id: str

@@ -31,9 +31,7 @@ class Traces:
         self._failed = ""
 
     def export(self, turn: Mapping[str, Any], session_id: str) -> str:
-        """Export the spans of a turn. Returns a sentence for the user the first time it fails, else
-        None. Blocking.
-        """
+        """Export a turn's spans; returns what to tell the user at the first failure. Blocking."""
         if self._failed:
             return ""
         try:

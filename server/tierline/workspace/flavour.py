@@ -86,9 +86,7 @@ class Flavour:
         return tuple(names[len(base) :])
 
     def legal(self, path: str) -> bool:
-        """False for names that no file can have: NUL, and on Windows colons (alternate streams),
-        wildcards and quotes in a name.
-        """
+        """False for names no file can have: NUL, on Windows colons (streams), wildcards, quotes."""
         if not path or "\0" in path:
             return False
         if not self.windows:

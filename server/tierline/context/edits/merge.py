@@ -54,9 +54,7 @@ def spans(before: str, after: str) -> list[Span]:
 def _in_all(
     old: Sequence[str], a: Sequence[str], b: Sequence[str]
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Runs of lines that all three texts have, in order: their places and lengths. The last one is
-    the end of all three, with length 0.
-    """
+    """Runs of lines that all three have: their places and lengths; last the end, with length 0."""
     mine = SequenceMatcher(None, old, a, autojunk=True).get_matching_blocks()
     other = SequenceMatcher(None, old, b, autojunk=True).get_matching_blocks()
     i = j = 0

@@ -146,9 +146,7 @@ class Graph(EdgeSequence):
 
 @frozen(eq=False)
 class UndirectedEdges(EdgeSequence):
-    """The edges of all nodes and those back. A target comes twice where two nodes refer to each
-    other; the weights count together.
-    """
+    """All edges and those back; of two nodes that refer to each other, the weights add up."""
 
     forward: Graph = field(factory=Graph)
     backward: Graph = field(factory=Graph)

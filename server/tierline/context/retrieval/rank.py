@@ -41,9 +41,7 @@ class RankQuery:
     active: str = ""
     """Path of the file that the user looks at."""
     background: str = ""
-    """Earlier prompts of the same cluster, with less weight than the prompt. They affect only the
-    order of what the prompt finds.
-    """
+    """Earlier prompts of the cluster, of less weight: they only order what the prompt finds."""
 
 
 @frozen

@@ -51,9 +51,7 @@ def stem(word: str) -> str:
 
 
 def terms(text: str) -> Counter[str]:
-    """The words of a text with their counts: ``parseHTTPHeader`` counts as a whole and as
-    ``parse``, ``http``, ``header``.
-    """
+    """Words and counts; ``parseHTTPHeader`` counts as ``parse``, ``http``, ``header``, too."""
     counts: Counter[str] = Counter()
     for token, times in Counter(_TOKEN.findall(text)).items():
         for word in _words(token):

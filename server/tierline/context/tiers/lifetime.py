@@ -48,9 +48,7 @@ class KeepAlive:
 
 
 def survival(gaps: Sequence[float], idle: float, until: float) -> float:
-    """Probability that the next request comes by ``until`` seconds after the last one, given that
-    it has not come for ``idle`` seconds.
-    """
+    """Probability of a request by ``until`` seconds after the last one, if none by ``idle``."""
     weighted = [*_PRIOR, *((gap, 1.0) for gap in gaps)]
     open_ = sum(weight for gap, weight in weighted if gap > idle)
     within = sum(weight for gap, weight in weighted if idle < gap <= until)

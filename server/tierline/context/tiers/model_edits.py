@@ -114,9 +114,7 @@ class KnownVersions:
     versions: VersionIndex
     now: dict[str, str] = field(factory=dict)
     whole: dict[str, str] = field(factory=dict)
-    """The newest versions that a difference can start from. A version that changed again before a
-    request was sent is not among them.
-    """
+    """The newest versions that a difference can start from, without those never sent."""
 
     told: set[str] = field(factory=set)
     """Keys whose version comes from a result."""
@@ -156,9 +154,7 @@ class KnownVersions:
     def read(
         self, updates: Iterable[tuple[int, LogEntry]], items: Iterable[tuple[int, Item]]
     ) -> None:
-        """Advance to the end of the log: ``updates`` with their indexes in it, and ``items`` with
-        theirs in the conversation.
-        """
+        """Advance to the end of the log: ``updates`` and ``items`` with their indexes there."""
         waiting = list(items)
         for number, (place, entry) in enumerate(updates):
             before = [one for one in waiting if one[0] < place - number]

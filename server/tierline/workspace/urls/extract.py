@@ -49,9 +49,7 @@ _NOISE = (
 )  # fmt: skip
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _ENOUGH = 0.4
-"""Readability's choice is used only if it keeps this share of the page's text: of a reference page
-it may pick a single section.
-"""
+"""Least share of the page's text in readability's choice: it may pick a single section."""
 
 
 @frozen
