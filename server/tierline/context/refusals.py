@@ -57,10 +57,7 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
         "Confirm only if the model may see what it holds.",
     ),
     Reason.BINARY: ("{name} is not text{detail}.", "Add a text file or a picture."),
-    Reason.IS_IMAGE: (
-        "{name} is a picture{detail}.",
-        "Attach it to the prompt as a picture.",
-    ),
+    Reason.IS_IMAGE: ("{name} is a picture{detail}.", "Attach it to the prompt as a picture."),
     Reason.BAD_IMAGE: ("{name} cannot be sent as a picture{detail}.", "Attach another picture."),
     Reason.TOO_LARGE: (
         "{name} is too large{detail}.",
@@ -71,10 +68,7 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
         "Open it in the editor with the right encoding, or save it as UTF-8.",
     ),
     Reason.UNREADABLE: ("{name} cannot be read{detail}.", "Check its permissions."),
-    Reason.CHANGED_WHILE_READING: (
-        "{name} was replaced while it was being read.",
-        "Try again.",
-    ),
+    Reason.CHANGED_WHILE_READING: ("{name} was replaced while it was being read.", "Try again."),
     Reason.SHED: (
         "{name} was left out to stay within the model's window{detail}.",
         "Remove other files, pin this one, or choose a model with a larger window.",

@@ -47,11 +47,7 @@ def compare(
     shared = {m.id for m in left.visible()} & {m.id for m in right.visible()}
     common = [m for m in left.visible() if m.id in shared]
     return Comparison(
-        a,
-        b,
-        common[-1].id if common else "",
-        _without(left, shared),
-        _without(right, shared),
+        a, b, common[-1].id if common else "", _without(left, shared), _without(right, shared)
     )
 
 

@@ -26,11 +26,7 @@ def compatible(made_by: str, active: str) -> bool:
 
 
 def isolate(
-    messages: Iterable[Message],
-    active: str,
-    maker: Maker | None = None,
-    *,
-    reasoned: bool = False,
+    messages: Iterable[Message], active: str, maker: Maker | None = None, *, reasoned: bool = False
 ) -> tuple[Message, ...]:
     """The history as the active strategy may see it; of thinking only what ``maker`` made, if one
     is named. ``reasoned``: calls that its own thinking did not lead to are foreign as well.

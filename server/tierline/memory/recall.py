@@ -81,9 +81,7 @@ def recall(
     found = _about(memory, prompt, away, search, semantic) if words else []
     summaries = _summaries(memory, prompt, found) if tasks.refers_back(prompt) and words else []
     facts = SituationFacts(
-        refers_to_old_task=bool(summaries),
-        error_repeats=bool(errors),
-        names_past_topic=bool(found),
+        refers_to_old_task=bool(summaries), error_repeats=bool(errors), names_past_topic=bool(found)
     )
     pieces: list[RecalledPiece] = []
     for action in decide(facts):

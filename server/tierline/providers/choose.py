@@ -13,14 +13,7 @@ from tierline.providers.base import Provider, ProviderError
 from tierline.providers.choice import ProviderChoice, adapter
 from tierline.providers.editor_port import EditorModel, EditorPort
 from tierline.providers.gguf import INSTALL, find_model
-from tierline.providers.registry import (
-    COMPATIBLE,
-    ProviderSpec,
-    of_origin,
-    owner,
-    spec,
-    with_keys,
-)
+from tierline.providers.registry import COMPATIBLE, ProviderSpec, of_origin, owner, spec, with_keys
 from tierline.providers.retry import RetryPolicy
 from tierline.providers.server_facts import ask
 from tierline.providers.transport import Endpoint

@@ -107,9 +107,7 @@ def _account(
         # Providers repeat parts of the key in this text, so it is not shown.
         what = "did not accept the key" if status != 403 else "does not let this key do that"
         return RequestFailed(
-            "auth",
-            f"{service} {what} (HTTP {status}).",
-            "Check the key, or set another one.",
+            "auth", f"{service} {what} (HTTP {status}).", "Check the key, or set another one."
         )
     if status == 402 or {kind, code} & _QUOTA or (status in (400, 429) and _SPENT.search(text)):
         return RequestFailed(
@@ -130,12 +128,7 @@ def _account(
 
 
 def _service(
-    service: str,
-    status: int,
-    kind: str,
-    said: str,
-    headers: Mapping[str, str],
-    wait: float | None,
+    service: str, status: int, kind: str, said: str, headers: Mapping[str, str], wait: float | None
 ) -> RequestFailed:
     """The error if it is about the service, the address or the request."""
     if status >= 500 or status == 408:
@@ -238,10 +231,7 @@ def from_exception(
 def closed(service: str) -> RequestFailed:
     """The connection ended before a reply began."""
     return RequestFailed(
-        "network",
-        f"{service} closed the connection before a reply came.",
-        _LATER,
-        retryable=True,
+        "network", f"{service} closed the connection before a reply came.", _LATER, retryable=True
     )
 
 

@@ -11,13 +11,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from tierline.providers.base import (
-    ReasoningChunk,
-    ReasoningDone,
-    Stop,
-    StreamEvent,
-    TextChunk,
-)
+from tierline.providers.base import ReasoningChunk, ReasoningDone, Stop, StreamEvent, TextChunk
 from tierline.providers.calls import tool_call
 from tierline.providers.errors import error_in, from_event
 from tierline.providers.usage import message_figures, message_notes, message_usage

@@ -70,12 +70,7 @@ def read_batch(log: HistoryLog, offset: int) -> LogBatch:
                 text = unicodedata.normalize("NFC", text)
             found.append(
                 IndexEntry(
-                    line.start,
-                    line.end,
-                    _row_of(entry),
-                    text,
-                    index_text(text),
-                    is_prompt(entry),
+                    line.start, line.end, _row_of(entry), text, index_text(text), is_prompt(entry)
                 )
             )
         elif entry is not None:

@@ -39,13 +39,7 @@ from tierline.store.index import BULK_BYTES, Index, Progress, SessionSummary
 from tierline.store.log import HistoryLog
 from tierline.store.readonly_copy import ReadOnlyCopy
 from tierline.store.redaction import Redact, redact_event, redact_message
-from tierline.store.search import (
-    SCAN_BYTES,
-    SearchQuery,
-    SearchResult,
-    search,
-    search_messages,
-)
+from tierline.store.search import SCAN_BYTES, SearchQuery, SearchResult, search, search_messages
 
 COPIED_BYTES = 64 * 1024 * 1024
 """Bytes; a larger index is not copied by a read-only store."""
@@ -321,11 +315,7 @@ class HistoryStore:
                 yield entry
 
     def list_sessions(
-        self,
-        limit: int | None = None,
-        progress: Progress | None = None,
-        *,
-        archived: bool = False,
+        self, limit: int | None = None, progress: Progress | None = None, *, archived: bool = False
     ) -> list[SessionSummary]:
         """Sessions, the one used last first. An index that is missing is built first."""
         self.index.catch_up(progress)

@@ -23,13 +23,7 @@ from tierline.workspace.ignore import IgnoreRules, RuleCache
 from tierline.workspace.images import image_type
 from tierline.workspace.load_results import FileChanges, FolderLoad, LoadedFile, skip_notices
 from tierline.workspace.paths import ResolvedPath, Roots
-from tierline.workspace.reading import (
-    DEFAULT_CAP,
-    FileBytes,
-    Signature,
-    read_file,
-    signature,
-)
+from tierline.workspace.reading import DEFAULT_CAP, FileBytes, Signature, read_file, signature
 from tierline.workspace.secretfiles import secret_kind
 
 __all__ = ["FileChanges", "FolderLoad", "LoadedFile", "Loader"]

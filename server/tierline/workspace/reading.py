@@ -32,13 +32,7 @@ class FileBytes:
 
 def signature_of(status: os.stat_result) -> Signature:
     """The signature in a file's status."""
-    return (
-        status.st_dev,
-        status.st_ino,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-    )
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def signature(path: str) -> Signature | None:

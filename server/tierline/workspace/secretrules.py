@@ -245,7 +245,7 @@ NAME = re.compile(
     r"(?:pass(?:word|wd|phrase|code)|pwd|secret|token|credentials?"
     r"|(?:api|app|application|access|admin|auth|private|encryption|signing|secret|master|account"
     r"|shared|deploy|hmac|ingest|license|service|session|webhook)[_-]?key)"
-    r"(?:[_-]?(?:value|key|prod|dev|live|[0-9]{1,3}))?",
+    r"(?:[_-]?(?:value|key|prod|dev|live|[0-9]{1,3}))?"
 )
 """Searched in lower-cased text."""
 ASSIGNMENT = re.compile(

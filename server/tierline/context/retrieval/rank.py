@@ -130,10 +130,7 @@ def rank_files(
     ordered = sorted(scores, key=lambda n: (-scores[n], corpus.entries[n].path))[:limit]
     files = yield from _explained(corpus, query.text, asked, found, ordered, direct, named)
     return Ranking(
-        files,
-        asked,
-        tuple(names),
-        {corpus.entries[n].path: round(s, 4) for n, s in seeds.items()},
+        files, asked, tuple(names), {corpus.entries[n].path: round(s, 4) for n, s in seeds.items()}
     )
 
 

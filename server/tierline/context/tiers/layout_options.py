@@ -30,13 +30,7 @@ from tierline.context.tiers.base import (
 )
 from tierline.context.tiers.cost import LayoutSize
 from tierline.context.tiers.document_updates import DocumentUpdates
-from tierline.context.tiers.logstate import (
-    BaseVersion,
-    LogEntry,
-    LogState,
-    said_piece,
-    versions,
-)
+from tierline.context.tiers.logstate import BaseVersion, LogEntry, LogState, said_piece, versions
 from tierline.context.tiers.model_edits import KnownVersions, VersionIndex, among, told_in
 
 TIER_HAZARDS = ((Tier.L0, 0.04), (Tier.L1, 0.10), (Tier.L2, 0.25))

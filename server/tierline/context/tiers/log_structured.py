@@ -173,11 +173,7 @@ def _with_missed(sent: CacheState, request: LayoutInput, cold: str) -> CacheStat
 
 def _rules(count: Callable[[str], int]) -> Item:
     return Item.of_text(
-        RULES_KEY,
-        Section.SYSTEM,
-        updates.RULES,
-        count(updates.RULES),
-        required=True,
+        RULES_KEY, Section.SYSTEM, updates.RULES, count(updates.RULES), required=True
     )
 
 
@@ -201,9 +197,7 @@ def _ends(request: LayoutInput, option: LayoutOption) -> tuple[LogEnd, ...]:
     place = request.checkpoint(option)
     ends = [
         evolve(
-            end,
-            at=now if end.length in (option.ended, place) else end.at,
-            kept=end.length == place,
+            end, at=now if end.length in (option.ended, place) else end.at, kept=end.length == place
         )
         for end in before
         if end.length <= option.kept

@@ -86,11 +86,7 @@ class Shape:
 
 
 def shape(
-    prompt: Prompt,
-    count: Callable[[Any], int],
-    *,
-    volatile: Collection[str] = (),
-    **facts: Any,
+    prompt: Prompt, count: Callable[[Any], int], *, volatile: Collection[str] = (), **facts: Any
 ) -> Shape:
     """The shape of a prompt as it is sent. ``volatile`` are the keys of items for this request
     alone; ``facts`` are the shape's other fields.

@@ -219,10 +219,7 @@ async def _get(target: Target, way: _Connector, limits: PageLimits) -> str | tup
             pooled = httpcore2.AsyncConnectionPool(context, proxy=_proxy(proxy, context))
         else:
             pooled = httpcore2.AsyncConnectionPool(context, network_backend=backend)
-        async with (
-            pooled as pool,
-            pool.stream("GET", target.url, headers=headers) as response,
-        ):
+        async with pooled as pool, pool.stream("GET", target.url, headers=headers) as response:
             fields = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in response.headers}
             if response.status in _REDIRECTS and (location := fields.get("location", "")):
                 return location
