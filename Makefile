@@ -104,8 +104,8 @@ figures: package ## clicks, seconds and typing in a real VS Code: docs/living.md
 	TIERLINE_FIGURES_PAGE=docs/living.md $(VENV)/bin/pytest -q tests/e2e/test_figures.py
 
 docs-gen: setup ## write vscode-client/src/protocol.ts, docs/protocol.md, configuration.md and cli.md
-	$(PY) -m tierline.lsp.generate
-	$(PY) -m tierline.cli.reference
+	$(PY) tools/generate.py
+	$(PY) tools/cli_page.py
 	$(PY) tools/house.py --draw
 
 docs: setup ## build the documentation site into dist/docs

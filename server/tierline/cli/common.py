@@ -36,15 +36,7 @@ if TYPE_CHECKING:
 
 EXIT_OK, EXIT_PROBLEM, EXIT_USAGE, EXIT_NO_PROVIDER = 0, 1, 2, 3
 EXIT_INTERRUPTED, EXIT_READER_GONE = 130, 141
-EXIT_CODES = {
-    EXIT_OK: "done, and nothing is wrong",
-    EXIT_PROBLEM: "it failed, or a problem was found, or what was named is not there",
-    EXIT_USAGE: "the command line is wrong",
-    EXIT_NO_PROVIDER: "there is no language model to ask (no key, no server, no embedded model)",
-    EXIT_INTERRUPTED: "stopped with Ctrl-C; a reply is kept as far as it came",
-    EXIT_READER_GONE: "whoever read the output closed it (`tierline … | head`)",
-}
-"""Stable: scripts may rely on them."""
+"""Stable, as scripts rely on them. docs/cli.md says what each means."""
 _WIDE = 1000
 _IN_JSON = re.compile(
     "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"

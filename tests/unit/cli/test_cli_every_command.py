@@ -15,10 +15,10 @@ import typer
 import typer.main
 from typer.testing import CliRunner, Result
 
-from tierline.cli.common import EXIT_CODES, EXIT_NO_PROVIDER, EXIT_PROBLEM, EXIT_USAGE
+from cli_page import EXIT_CODES, leaves
+from tierline.cli.common import EXIT_NO_PROVIDER, EXIT_PROBLEM, EXIT_USAGE
 from tierline.cli.help import EXAMPLES
 from tierline.cli.main import app
-from tierline.cli.reference import leaves
 from wire.servers import WireServer
 
 COMMANDS: dict[str, Any] = dict(leaves(typer.main.get_command(app)))

@@ -31,9 +31,6 @@ ALLOWED = {
     "providers/profile.py": {"read_text"},
     "prompts/__init__.py": {"read_text"},
     "workspace/symbols/languages.py": {"read_text"},
-    # Written by a developer's command, into a checkout.
-    "lsp/generate.py": {"read_text", "write_text"},
-    "cli/reference.py": {"write_text"},
     # Models that the user chose in his own settings, never a workspace's.
     "providers/gguf.py": {"open"},
     "embeddings/bert.py": {"read_text"},

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from tierline.cli.reference import page
-
-PAGE = Path(__file__).parents[3] / "docs" / "cli.md"
+from cli_page import PAGE, page
 
 
 def test_the_reference_of_the_command_line_is_current() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "run: python -m tierline.cli.reference"
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: make docs-gen"

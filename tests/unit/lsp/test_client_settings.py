@@ -10,8 +10,8 @@ from typing import Any
 import attrs
 import pytest
 
+from manifest import SHOWN, manifest
 from tierline import config
-from tierline.lsp.manifest import SHOWN, manifest
 
 CLIENT = Path(__file__).resolve().parents[3] / "vscode-client"
 LEFT_OUT = {

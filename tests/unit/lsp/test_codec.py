@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import generate
 from tierline import protocol
-from tierline.lsp import generate
 from tierline.lsp.codec import make_converter
 
 CONVERTER = make_converter()

@@ -1,7 +1,7 @@
 """VS Code's settings from the server's: which are shown, their names, and their schemas.
 
 ``config.py`` has type, default, values and bounds; the extension's ``package.json`` has texts,
-groups, order and scope. ``python -m tierline.lsp.generate`` writes the rest.
+groups, order and scope. ``python tools/generate.py`` writes the rest.
 """
 
 from __future__ import annotations

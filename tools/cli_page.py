@@ -1,20 +1,24 @@
-"""Writes ``docs/cli.md``: every command with its options, examples and exit codes, from the code.
-
-python -m tierline.cli.reference            # writes it into the folder docs
-"""
+"""Writes ``docs/cli.md``: exit codes, and every command with its options and examples."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import typer.main
 
-from tierline.cli.common import EXIT_CODES
+from tierline.cli.common import (
+    EXIT_INTERRUPTED,
+    EXIT_NO_PROVIDER,
+    EXIT_OK,
+    EXIT_PROBLEM,
+    EXIT_READER_GONE,
+    EXIT_USAGE,
+)
 from tierline.cli.help import EXAMPLES
 from tierline.cli.main import app
 
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "cli.md"
 HEAD = """# Command line
 
 <!-- Written by `make docs-gen`. Do not edit. -->
@@ -25,6 +29,14 @@ everything else (notices, progress bars, errors) to standard error. With `--json
 of JSON whose fields have the names of [the protocol](protocol.md). Where the output is no terminal
 it has no colours, nor where `NO_COLOR` is set, and nothing is cut to a width.
 """
+EXIT_CODES = {
+    EXIT_OK: "done, and nothing is wrong",
+    EXIT_PROBLEM: "it failed, or a problem was found, or what was named is not there",
+    EXIT_USAGE: "the command line is wrong",
+    EXIT_NO_PROVIDER: "there is no language model to ask (no key, no server, no embedded model)",
+    EXIT_INTERRUPTED: "stopped with Ctrl-C; a reply is kept as far as it came",
+    EXIT_READER_GONE: "whoever read the output closed it (`tierline … | head`)",
+}
 COMPLETION = """## Completion
 
 | shell | in its profile |
@@ -78,9 +90,8 @@ def _command(name: str, command: Any) -> list[str]:
 
 
 def main() -> None:
-    """Write the page into the folder ``docs`` of the working directory, or into a given one."""
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs")
-    (folder / "cli.md").write_text(page(), encoding="utf-8")
+    """Write the page."""
+    PAGE.write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

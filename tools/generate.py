@@ -1,6 +1,6 @@
 """Generates ``vscode-client/src/protocol.ts``, ``docs/protocol.md`` and ``docs/configuration.md``.
 
-``python -m tierline.lsp.generate`` writes them from ``protocol/`` and ``config.py``,
+``python tools/generate.py`` writes them from ``protocol/`` and ``config.py``,
 ``--check`` fails if one has drifted. Field documentation is read from the source, because Python
 drops it at run time.
 """
@@ -23,11 +23,11 @@ from typing import Any
 
 import attrs
 
+import manifest
 from tierline import config, network, protocol
-from tierline.lsp import manifest
 from tierline.protocol import camel
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[1]
 TYPESCRIPT = ROOT / "vscode-client" / "src" / "protocol.ts"
 PACKAGE = ROOT / "vscode-client" / "package.json"
 SETTINGS = ROOT / "vscode-client" / "src" / "extension" / "serverSettings.ts"
@@ -358,7 +358,7 @@ def main(arguments: list[str]) -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
     if stale:
-        print(f"Out of date: {', '.join(stale)}. Run `make docs-gen`.")  # noqa: T201
+        print(f"Out of date: {', '.join(stale)}. Run `make docs-gen`.")
     return 1 if stale else 0
 
 
