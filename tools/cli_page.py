@@ -10,7 +10,6 @@ import typer.main
 from tierline.cli.common import (
     EXIT_INTERRUPTED,
     EXIT_NO_PROVIDER,
-    EXIT_OK,
     EXIT_PROBLEM,
     EXIT_READER_GONE,
     EXIT_USAGE,
@@ -30,7 +29,7 @@ of JSON whose fields have the names of [the protocol](protocol.md). Where the ou
 it has no colours, nor where `NO_COLOR` is set, and nothing is cut to a width.
 """
 EXIT_CODES = {
-    EXIT_OK: "done, and nothing is wrong",
+    0: "done, and nothing is wrong",
     EXIT_PROBLEM: "it failed, or a problem was found, or what was named is not there",
     EXIT_USAGE: "the command line is wrong",
     EXIT_NO_PROVIDER: "there is no language model to ask (no key, no server, no embedded model)",

@@ -11,7 +11,7 @@ from lsp.conftest import Start, environment
 from lsp.pipe import clean_environment
 from lsp.test_urls import BODY, GUIDE, TEXT, env
 from support.warm import create_subprocess_exec
-from tierline.cli.common import EXIT_OK, EXIT_PROBLEM
+from tierline.cli.common import EXIT_PROBLEM
 from web.site import page, site
 from wire.servers import WireServer
 
@@ -34,7 +34,7 @@ async def test_pages_from_the_terminal_are_those_of_the_editor(
             return process.returncode, out.decode(), err.decode()
 
         code, said, _ = await tierline("url", "add", GUIDE)
-        assert (code, said.startswith("In the context: Guide, ")) == (EXIT_OK, True)
+        assert (code, said.startswith("In the context: Guide, ")) == (0, True)
         (listed,) = json.loads((await tierline("url", "list", "--json"))[1])
         assert (listed["url"], listed["title"], listed["tokens"] > 50) == (GUIDE, "Guide", True)
         table = (await tierline("url", "list"))[1]
@@ -53,7 +53,7 @@ async def test_pages_from_the_terminal_are_those_of_the_editor(
         code, said, _ = await tierline("url", "refresh", GUIDE, "--json")
         assert json.loads(said)["added"]["url"] == GUIDE
         assert "oiled every 41 days" in (await tierline("url", "show", GUIDE))[1]
-        assert (await tierline("url", "remove", GUIDE))[0] == EXIT_OK
+        assert (await tierline("url", "remove", GUIDE))[0] == 0
         assert json.loads((await tierline("url", "list", "--json"))[1]) == []
         code, said, why = await tierline("url", "remove", GUIDE)
         assert (code, said) == (EXIT_PROBLEM, "")

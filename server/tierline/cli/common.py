@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tierline.session.retrieval.symbols import Progress
     from tierline.session.session import Session
 
-EXIT_OK, EXIT_PROBLEM, EXIT_USAGE, EXIT_NO_PROVIDER = 0, 1, 2, 3
+EXIT_PROBLEM, EXIT_USAGE, EXIT_NO_PROVIDER = 1, 2, 3
 EXIT_INTERRUPTED, EXIT_READER_GONE = 130, 141
 """Stable, as scripts rely on them. docs/cli.md says what each means."""
 _WIDE = 1000
