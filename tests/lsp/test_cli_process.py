@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -162,20 +161,16 @@ def test_ctrl_c_while_modules_load(workspace: Path, module: str) -> None:
 def on_a_terminal(words: list[str], given: dict[str, str], root: Path) -> str:
     """What the command writes to a terminal of its own."""
     master, slave = pty.openpty()
-    said = b""
-
-    def read() -> None:
-        nonlocal said
-        with contextlib.suppress(OSError):  # Linux: the last one has closed it
-            while piece := os.read(master, 65536):
-                said += piece
-
-    reading = threading.Thread(target=read)
-    reading.start()
-    run(words, given, root, slave)
+    process = subprocess.Popen(
+        [*TIERLINE, *words], env=given, cwd=root, stdin=slave, stdout=slave, stderr=slave
+    )
     os.close(slave)
-    reading.join(10)
+    said = b""
+    with contextlib.suppress(OSError):  # Linux: the last one has closed it
+        while piece := os.read(master, 65536):
+            said += piece
     os.close(master)
+    process.wait(10)
     return said.decode()
 
 

@@ -169,25 +169,20 @@ def started(command: tuple[str, ...], env: Mapping[str, str], errors: int) -> An
     )
 
 
-def run(words: Sequence[str], env: Mapping[str, str], cwd: Path, stream: int | None = None) -> int:
-    """Run a command of ``tierline`` to its end; returns its exit status. ``stream`` is its input,
-    output and errors, and nothing if it is None.
-    """
+def run(words: Sequence[str], env: Mapping[str, str], cwd: Path) -> int:
+    """Run a command of ``tierline`` whose output nobody wants; returns its exit status."""
     command = (*TIERLINE, *words)
-    nothing = os.open(os.devnull, os.O_RDWR) if stream is None else os.dup(stream)
-    try:
-        if not _forkable(command, env):
+    nothing = os.open(os.devnull, os.O_RDWR)
+    if not _forkable(command, env):
+        with os.fdopen(nothing, "r+b") as file:
             return subprocess.run(
-                command, env=env, cwd=cwd, check=False,
-                stdin=nothing, stdout=nothing, stderr=nothing,
-            ).returncode  # fmt: skip
-        ended, end = os.pipe()
-        _fork(command, env, cwd, [*(os.dup(nothing) for _ in range(3)), end])
-        said = os.read(ended, 16)
-        os.close(ended)
-        return int(said) if said else -signal.SIGKILL
-    finally:
-        os.close(nothing)
+                command, env=env, cwd=cwd, check=False, stdin=file, stdout=file, stderr=file
+            ).returncode
+    ended, end = os.pipe()
+    _fork(command, env, cwd, [nothing, os.dup(nothing), os.dup(nothing), end])
+    said = os.read(ended, 16)
+    os.close(ended)
+    return int(said) if said else -signal.SIGKILL
 
 
 async def create_subprocess_exec(*command: str, **how: Any) -> Any:
