@@ -74,15 +74,16 @@ def stages() -> list[Stage]:
         check("dependency audit", [PYTHON, "tools/audit.py", "--where-offered"], group="slow"),
         check("extension package", ["make", "package"], group="e2e"),
         Stage("client units", ["npm", "run", "--silent", "test"], "vitest", cwd=CLIENT),
-        # Neighbours share fixtures, and whoever is done first takes over from the other.
+        # Neighbours share fixtures, and whoever is done first takes over from another. More workers
+        # than cores: many tests wait for a process or a clock.
         Stage(
             "python tests",
-            pytest("-n", "2", "--dist", "worksteal", "-m", "not model", *quick),
+            pytest("-n", "3", "--dist", "worksteal", "-m", "not model", *quick),
             "pytest",
         ),
         Stage(
             "language server",
-            pytest("-n", "3", "--dist", "worksteal", "tests/lsp", "tests/panel", "-m", "not model"),
+            pytest("-n", "4", "--dist", "worksteal", "tests/lsp", "tests/panel", "-m", "not model"),
             "pytest",
             "slow",
         ),

@@ -107,9 +107,16 @@ def test_files_of_a_second_folder_carry_its_name_and_all_survives_a_reload(
     bench = open_window(both)
     bench.page.goto(bench.url)
     expect(bench.activity).to_be_visible(timeout=60_000)
-    expect(bench.status).to_contain_text("/", timeout=60_000)
+    # VS Code may show no folder, if it reads the workspace's file before its server is there.
+    empty = bench.page.get_by_role("heading", name="No Folder Opened")
     bench.page.keyboard.press("Control+Shift+E")
-    expect(row(bench, "second")).to_be_visible(timeout=30_000)
+    expect(row(bench, "second").or_(empty)).to_be_visible(timeout=60_000)
+    if empty.is_visible():
+        bench.page.wait_for_timeout(2_000)
+    if empty.is_visible():
+        bench.page.reload()
+    expect(row(bench, "second")).to_be_visible(timeout=60_000)
+    expect(bench.status).to_contain_text("/", timeout=60_000)
     if row(bench, "shared.py").count() == 0:
         row(bench, "second").click()
     expect(row(bench, "shared.py")).to_be_visible(timeout=30_000)
