@@ -17,12 +17,12 @@ MOST = {
     "server: import circles": 0,
     "duplicate class names": 0,
     "type: ignore": 14,
-    "TYPE_CHECKING blocks": 30,
+    "TYPE_CHECKING blocks": 26,
     "functions over 50 lines": 3,
     "requirement numbers in code": 0,
-    "longest chain of modules for a prompt": 14,
+    "longest chain of modules for a prompt": 13,
     "longest chain of modules for a edit": 6,
-    "files that a provider touches": 13,
+    "files that a provider touches": 12,
 }
 """Lower one when the code gets better; raise none without a reason in its place."""
 
