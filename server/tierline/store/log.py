@@ -184,14 +184,9 @@ class HistoryLog:
         found = disk.regular(self.path)
         return found.st_size if found is not None else 0
 
-    def identity(self) -> int:
-        """Tells one file of this name from another (the inode); 0 if there is none."""
-        found = disk.regular(self.path)
-        return found.st_ino if found is not None else 0
-
     def state(self) -> tuple[int, int] | None:
-        """Size and identity from one look at the file; None if it was there while we were running
-        and is gone now.
+        """Size, and what tells one file of this name from another (the inode), from one look at the
+        file; None if it was there while we were running and is gone now.
         """
         found = disk.regular(self.path)
         if found is None:

@@ -61,7 +61,7 @@ class MemoStore:
             self._log.append(record, durable=True)
 
     def _refresh(self) -> None:
-        size, identity = self._log.size(), self._log.identity()
+        size, identity = self._log.state() or (0, 0)
         if identity != self._identity or size < self._offset:
             self._records, self._offset, self._identity = [], 0, identity
             self._memos = ()

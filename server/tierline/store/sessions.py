@@ -537,11 +537,8 @@ class HistoryStore:
             return
         size, identity = state
         if size < known.offset or (known.identity and identity != known.identity):
-            known.offset, known.kept, known.timeline = (
-                0,
-                SessionEntries(),
-                None,
-            )  # replaced or edited
+            # It was replaced or edited.
+            known.offset, known.kept, known.timeline = 0, SessionEntries(), None
         known.identity = identity
         if size > known.offset:
             known.offset = self._read_into(known, known.offset, None)

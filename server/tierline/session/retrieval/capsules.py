@@ -135,7 +135,7 @@ class CapsuleService:
         return rules.render_anchors(list(itertools.islice(fresh, rules.MAX_ANCHORS)))
 
     def _all(self) -> dict[str, Capsule]:
-        state = (self._log.identity(), self._log.size())
+        state = self._log.state() or (0, 0)
         if state != self._known[0]:
             records = (line.record for line in self._log.read() if line.record is not None)
             self._known = (state, rules.fold(records))
