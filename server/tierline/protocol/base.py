@@ -65,8 +65,9 @@ def of(kind: type[C], *sources: object, **given: Any) -> C:
     """
     for name in {field.name for field in attrs.fields(kind)} - given.keys():
         for source in sources:
-            if hasattr(source, name):
-                value = getattr(source, name)
+            # One look: a property may be computed.
+            value = getattr(source, name, attrs.NOTHING)
+            if value is not attrs.NOTHING:
                 given[name] = list(value) if isinstance(value, tuple) else value
                 break
     return kind(**given)
