@@ -46,9 +46,7 @@ class Process:
     def end(self, file: int) -> None:
         """The nursery says how it ended, or is gone itself."""
         asyncio.get_running_loop().remove_reader(file)
-        said = os.read(file, 16)
-        os.close(file)
-        self.returncode = int(said) if said else -signal.SIGKILL
+        self.returncode = _status(file)
         self._ended.set()
 
     async def wait(self) -> int:
@@ -120,6 +118,13 @@ def _fork(command: tuple[str, ...], env: Mapping[str, str], cwd: Any, files: lis
     return process
 
 
+def _status(ended: int) -> int:
+    """The exit status that the nursery wrote; a killed one's if it is gone itself. Waits for it."""
+    said = os.read(ended, 16)
+    os.close(ended)
+    return int(said) if said else -signal.SIGKILL
+
+
 class Popen:
     """What the tests use of ``subprocess.Popen``: a server on two pipes, forked."""
 
@@ -142,9 +147,7 @@ class Popen:
         if self.returncode is None:
             if not select.select([self._ended], [], [], timeout)[0]:
                 raise subprocess.TimeoutExpired(TIERLINE, timeout or 0)
-            said = os.read(self._ended, 16)
-            os.close(self._ended)
-            self.returncode = int(said) if said else -signal.SIGKILL
+            self.returncode = _status(self._ended)
         return self.returncode
 
     def send_signal(self, number: int) -> None:
@@ -172,17 +175,14 @@ def started(command: tuple[str, ...], env: Mapping[str, str], errors: int) -> An
 def run(words: Sequence[str], env: Mapping[str, str], cwd: Path) -> int:
     """Run a command of ``tierline`` whose output nobody wants; returns its exit status."""
     command = (*TIERLINE, *words)
-    nothing = os.open(os.devnull, os.O_RDWR)
     if not _forkable(command, env):
-        with os.fdopen(nothing, "r+b") as file:
-            return subprocess.run(
-                command, env=env, cwd=cwd, check=False, stdin=file, stdout=file, stderr=file
-            ).returncode
+        none = subprocess.DEVNULL
+        return subprocess.run(
+            command, env=env, cwd=cwd, check=False, stdin=none, stdout=none, stderr=none
+        ).returncode
     ended, end = os.pipe()
-    _fork(command, env, cwd, [nothing, os.dup(nothing), os.dup(nothing), end])
-    said = os.read(ended, 16)
-    os.close(ended)
-    return int(said) if said else -signal.SIGKILL
+    _fork(command, env, cwd, [*(os.open(os.devnull, os.O_RDWR) for _ in range(3)), end])
+    return _status(ended)
 
 
 async def create_subprocess_exec(*command: str, **how: Any) -> Any:
