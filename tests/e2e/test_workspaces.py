@@ -112,8 +112,6 @@ def test_files_of_a_second_folder_carry_its_name_and_all_survives_a_reload(
     bench.page.keyboard.press("Control+Shift+E")
     expect(row(bench, "second").or_(empty)).to_be_visible(timeout=60_000)
     if empty.is_visible():
-        bench.page.wait_for_timeout(2_000)
-    if empty.is_visible():
         bench.page.reload()
     expect(row(bench, "second")).to_be_visible(timeout=60_000)
     expect(bench.status).to_contain_text("/", timeout=60_000)
